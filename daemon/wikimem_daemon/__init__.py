@@ -1,0 +1,1 @@
+"""The daemon process: watches the vault, keeps the index in step, answers on the socket."""

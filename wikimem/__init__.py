@@ -1,0 +1,1 @@
+"""An Obsidian-compatible vault sync daemon for agent memory."""

@@ -1,0 +1,1 @@
+"""The protocol's types and the clients that speak it."""

@@ -1,0 +1,1 @@
+"""The vector cache on disk and the embedding clients."""

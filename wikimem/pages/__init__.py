@@ -1,0 +1,1 @@
+"""What a wiki file, a day, a journal line and a change are, as values."""

@@ -1,0 +1,1 @@
+"""Ranking over pages: pure, given ports."""
