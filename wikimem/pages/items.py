@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 
 def content_hash(name: str, content: str) -> str:
-    """Return the sha256 (hex) of `name\\ncontent`, the key of the vector cache and of `expected_hash`.
+    r"""Return the sha256 (hex) of `name\ncontent`, the key of the vector cache and of `expected_hash`.
 
     Content never holds surrogates when it was read from a file (undecodable bytes show as U+FFFD); a lone surrogate
     in a caller's argument is hashed as CESU does, so that hashing never raises.
@@ -44,7 +44,7 @@ class RecallItem:
 
     @property
     def hash(self) -> str:
-        """The sha256 of `name\\ncontent`."""
+        r"""The sha256 of `name\ncontent`."""
         return content_hash(self.name, self.content)
 
 
