@@ -1,0 +1,57 @@
+# The verbs of this project; .ci/run calls `make check` and `make test`.
+
+PYTHON ?= python3
+VENV ?= .venv
+VAULT ?= memory
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help setup run test check format lint types layers docs bench clean
+
+help:
+	@echo "make run [VAULT=path]   serve a vault (./memory is made from the template if it is not there)"
+	@echo "make test               run the tests"
+	@echo "make check              format, lint, types, layers, docs"
+	@echo "make bench              print the numbers"
+	@echo "make format             format the code"
+	@echo "make clean              remove the virtual environment and caches"
+
+setup: $(STAMP)
+
+# `venv` without pip's own upgrade: one download less. The stamp makes a second `make` start at once.
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "wikimem needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing wikimem and its tools into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $(STAMP)
+
+run: $(STAMP)
+	@test -d '$(VAULT)' || test -e '$(VAULT)' || $(BIN)/wikimem init '$(VAULT)'
+	@exec $(BIN)/wikimem serve --vault '$(abspath $(VAULT))'
+
+test: $(STAMP)
+	@$(BIN)/python -m pytest
+
+check: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest --quiet tests/unit/test_layers.py tests/docs
+
+layers: $(STAMP)
+	$(BIN)/python -m pytest --quiet tests/unit/test_layers.py
+
+docs: $(STAMP)
+	$(BIN)/python -m pytest --quiet tests/docs
+
+format: $(STAMP)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(STAMP)
+	@for file in bench/*.py; do test -e "$$file" || continue; echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

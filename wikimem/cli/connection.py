@@ -1,0 +1,73 @@
+"""Reach a vault: through its daemon when one answers on the socket, in this process otherwise."""
+
+import os
+import socket
+from typing import TYPE_CHECKING
+
+from wikimem.config import Settings, load, require_vault
+from wikimem.errors import NotRunning
+
+if TYPE_CHECKING:
+    from wikimem.api.client import Client
+    from wikimem.api.local import LocalClient
+
+    # The two have the same verbs; a command need not know which one it holds.
+    MemoryClient = Client | LocalClient
+
+_PROBE_S = 2.0
+
+
+def settings_for(vault: str | None) -> Settings:
+    """Return the settings of the vault that a command's `--vault` names. The folder may be missing."""
+    return load(vault, require=False)
+
+
+def connect(settings: Settings) -> "MemoryClient":
+    """Return a client of the vault's daemon if one answers, else one that works in this process.
+
+    Raises `VaultError` when no daemon answers and the folder cannot be read or is no vault.
+    """
+    if answers(settings):
+        return daemon_client(settings)
+    require_vault(settings.path, configured=settings.configured)
+    from wikimem.api.local import LocalClient  # noqa: PLC0415 - brings numpy and bm25s, which a daemon spares us
+
+    return LocalClient(settings)
+
+
+def connect_daemon(settings: Settings) -> "Client":
+    """Return a client of the vault's daemon. Raises `NotRunning` when none answers."""
+    if answers(settings):
+        return daemon_client(settings)
+    require_vault(settings.path, configured=settings.configured)
+    raise NotRunning(
+        f"no daemon runs for the vault {settings.name}",
+        hint=f"start it: `wikimem serve --vault {settings.name if settings.configured else settings.path}`",
+    )
+
+
+def daemon_client(settings: Settings) -> "Client":
+    """Return a client of the socket, whether or not anything listens there yet."""
+    from wikimem.api.client import Client  # noqa: PLC0415 - only commands that talk to the daemon pay for it
+
+    return Client(settings.socket_path)
+
+
+def answers(settings: Settings) -> bool:
+    """Whether something accepts connections on the vault's socket.
+
+    A full backlog (EAGAIN) is a daemon at work. A missing file, a stale one and a regular file are none.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(_PROBE_S)
+        try:
+            probe.connect(os.fsencode(settings.socket_path))
+        except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError):
+            return False
+        except BlockingIOError:
+            return True
+        except TimeoutError:
+            return True
+        except OSError:
+            return False
+    return True

@@ -1,0 +1,20 @@
+"""The options that every command has alike."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def vault_option(function: Function) -> Function:
+    """Add `--vault NAME|PATH`, passed as `vault`."""
+    return click.option("--vault", metavar="NAME|PATH", help="The vault; else WIKIMEM_VAULT, else the one around you.")(
+        function
+    )
+
+
+def json_option(function: Function) -> Function:
+    """Add `--json`, passed as `as_json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")(function)

@@ -1,0 +1,83 @@
+"""What every command prints alike: JSON, tables, text from notes, and errors with their next step."""
+
+import json
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+
+from wikimem.errors import WikimemError
+
+# C0 and C1 control characters but tab and newline: a note must not be able to move the cursor, rename the terminal
+# or clear the screen of the person who lists it.
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if code not in (0x09, 0x0A)}
+
+
+def prepare_streams() -> None:
+    """Make printing never raise for a character that the terminal's encoding lacks."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON document, non-ASCII raw."""
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def safe(text: str) -> str:
+    r"""Return text from a note as it may be printed on a terminal: control characters show as `\x1b`."""
+    return text.translate(_CONTROLS)
+
+
+def print_text(text: str = "", *, indent: str = "") -> None:
+    """Print text that may come from a note."""
+    for line in safe(text).split("\n"):
+        click.echo(f"{indent}{line}".rstrip())
+
+
+def print_table(rows: Iterable[Sequence[str]], *, indent: str = "", gap: str = "  ") -> None:
+    """Print rows in columns. The last column is not padded, CJK characters count as two cells."""
+    cells = [[safe(cell).replace("\n", " ") for cell in row] for row in rows]
+    if not cells:
+        return
+    widths = [max(cell_width(row[i]) for row in cells if i < len(row)) for i in range(max(map(len, cells)))]
+    for row in cells:
+        padded = [cell + " " * (widths[i] - cell_width(cell)) for i, cell in enumerate(row[:-1])]
+        click.echo((indent + gap.join([*padded, row[-1]])).rstrip())
+
+
+def cell_width(text: str) -> int:
+    """Return how many terminal cells `text` takes."""
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
+    )
+
+
+def note(message: str) -> None:
+    """Say something on stderr that is no part of the answer."""
+    click.echo(f"wikimem: {safe(message)}", err=True)
+
+
+def print_error(message: str, hint: str = "") -> None:
+    """Print `wikimem: message` and below it what to do next, on stderr."""
+    click.echo(f"wikimem: {safe(message)}", err=True)
+    for line in safe(hint).split("\n") if hint else ():
+        click.echo(f"  {line}", err=True)
+
+
+def fail(error: WikimemError) -> int:
+    """Print an error of ours and return its exit status."""
+    print_error(error.message, error.hint)
+    return error.exit_status
+
+
+def fail_usage(error: click.ClickException) -> int:
+    """Print click's complaint in the same shape and return 2."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "wikimem"
+    message = error.format_message()
+    print_error(message[:1].lower() + message[1:], f"see `{path} --help`")
+    return error.exit_code if isinstance(error, click.UsageError) else 1

@@ -1,0 +1,246 @@
+"""Configuration: what holds for one vault, and where each value came from.
+
+A value is the built-in default, unless the vault's `wikimem.toml` has it, unless the user's file has it. The folder
+and the format of the daily notes come from `.obsidian/daily-notes.json` where neither file says otherwise.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from wikimem import places
+from wikimem.config_read import VAULT_FILE, Flat, read_vault_tables
+from wikimem.config_tables import (
+    TABLES,
+    EmbeddingsSettings,
+    HistorySettings,
+    LimitsSettings,
+    LinksSettings,
+    ReportSettings,
+    RetrievalOptions,
+    Value,
+    WatchSettings,
+)
+from wikimem.config_vaults import Choice, choose, is_vault, read_user_file, require_vault
+from wikimem.errors import ConfigError
+from wikimem.pages.layout import Layout, layout_from_obsidian
+
+__all__ = [
+    "VAULT_FILE",
+    "EmbeddingsSettings",
+    "HistorySettings",
+    "LimitsSettings",
+    "LinksSettings",
+    "ReportSettings",
+    "RetrievalOptions",
+    "Settings",
+    "WatchSettings",
+    "embeddings_key",
+    "is_vault",
+    "load",
+    "require_vault",
+    "vault_layout",
+]
+
+_DAILY_NOTES = ".obsidian/daily-notes.json"
+_CREDENTIAL = "embeddings-api-key"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that holds for one vault on this machine.
+
+    `path` is absolute, links kept. `configured`: the user's file names this vault. `origins` says for each
+    `table.key`, and for `path`, `socket_path` and `state_dir`, which file, variable or default it came from.
+    """
+
+    name: str
+    path: Path
+    layout: Layout
+    socket_path: Path
+    state_dir: Path
+    config_file: Path
+    configured: bool = False
+    derived: Literal["vault", "state"] = "vault"
+    retrieval: RetrievalOptions = field(default_factory=RetrievalOptions)
+    embeddings: EmbeddingsSettings = field(default_factory=EmbeddingsSettings)
+    watch: WatchSettings = field(default_factory=WatchSettings)
+    limits: LimitsSettings = field(default_factory=LimitsSettings)
+    history: HistorySettings = field(default_factory=HistorySettings)
+    links: LinksSettings = field(default_factory=LinksSettings)
+    report: ReportSettings = field(default_factory=ReportSettings)
+    origins: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def state_root(self) -> Path:
+        """The folder that holds every vault's state, and the locks that are keyed by device and inode."""
+        return self.state_dir.parent
+
+
+def load(
+    vault: str | None = None,
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    require: bool = True,
+) -> Settings:
+    """Return the settings of the vault that `vault` (a name or a path), the environment or `cwd` names.
+
+    With `require` a folder that is missing, unreadable or no vault raises `VaultError`; without it the settings are
+    those that a running daemon of that vault has (its disk may be away). Raises `ConfigError` for a wrong setting.
+    """
+    env = os.environ if env is None else env
+    cwd = Path.cwd() if cwd is None else cwd
+    user = read_user_file(env)
+    choice = choose(vault, env=env, cwd=cwd, user=user)
+    if require:
+        require_vault(choice.path, configured=choice.configured)
+    travelling = _travelling(choice.path, user.file)
+    vault_file = str(choice.path / VAULT_FILE)
+    origins = {f"{table}.{key.name}": "default" for table, keys in TABLES.items() for key in keys}
+    origins |= dict.fromkeys(travelling, vault_file) | dict.fromkeys(choice.flat, str(user.file))
+    flat = {**travelling, **choice.flat}
+    layout, layout_origins = _layout(choice.path, flat)
+    socket_path, socket_origin = places.socket_file(choice.name, env=env, cwd=cwd)
+    state_origin = "XDG_STATE_HOME" if env.get("XDG_STATE_HOME", "").startswith("/") else "default"
+    origins |= layout_origins | {"path": choice.origin, "socket_path": socket_origin, "state_dir": state_origin}
+    return _settings(
+        choice,
+        flat,
+        layout=layout,
+        socket_path=socket_path,
+        state_root=places.state_home(env),
+        config_file=user.file,
+        origins=origins,
+    )
+
+
+def vault_layout(root: Path) -> Layout:
+    """Return the layout that the vault's own files describe (`wikimem.toml`, `.obsidian/daily-notes.json`)."""
+    return _layout(root, _travelling(root, None))[0]
+
+
+def embeddings_key(settings: EmbeddingsSettings, *, env: Mapping[str, str], cwd: Path) -> str | None:
+    """Return the endpoint's key: systemd's credential, else `api_key_file`, else `api_key_env`, else None.
+
+    Raises `ConfigError` when the place that the configuration names holds no key; the key is in no message.
+    """
+    credentials = env.get("CREDENTIALS_DIRECTORY", "")
+    if credentials:
+        credential = Path(credentials) / _CREDENTIAL
+        if credential.is_file():
+            return _key_in(credential)
+    if settings.api_key_file:
+        return _key_in(places.expand(settings.api_key_file, env=env, base=cwd))
+    if settings.api_key_env:
+        key = env.get(settings.api_key_env, "").strip()
+        if not key:
+            hint = "export it, or name a file with `api_key_file`"
+            raise ConfigError(f"`api_key_env` names {settings.api_key_env}, which is not set", hint=hint)
+        return key
+    return None
+
+
+def _key_in(file: Path) -> str:
+    try:
+        key = file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        hint = f"write the key into it, for you alone: `chmod 600 {file}`"
+        raise ConfigError(f"the key file {file} cannot be read: {type(error).__name__}", hint=hint) from error
+    if not key:
+        raise ConfigError(f"the key file {file} is empty", hint="write the key into it, on one line")
+    return key
+
+
+def _travelling(root: Path, user_file: Path | None) -> Flat:
+    return read_vault_tables(root / VAULT_FILE, user_file)
+
+
+def _layout(root: Path, flat: Flat) -> tuple[Layout, dict[str, str]]:
+    """Join the built-in layout, Obsidian's daily notes, and what the configuration says, the last one first."""
+    base = Layout()
+    obsidian = layout_from_obsidian(_daily_notes(root), base)
+    given: dict[str, Any] = {
+        key: flat[f"vault.{key}"]
+        for key in ("wiki_dir", "diary_dir", "preamble_items", "ignore")
+        if f"vault.{key}" in flat
+    }
+    for key in ("wiki_dir", "diary_dir"):
+        if key in given:
+            given[key] = _inside(str(given[key]), f"vault.{key}")
+    if "links.style" in flat:
+        given["link_style"] = flat["links.style"]
+    if "limits.max_file_bytes" in flat:
+        given["max_file_bytes"] = flat["limits.max_file_bytes"]
+    origins = {"vault.diary_format": "default"}
+    if obsidian.diary_format != base.diary_format:
+        origins["vault.diary_format"] = str(root / _DAILY_NOTES)
+    if obsidian.diary_dir != base.diary_dir and "diary_dir" not in given:
+        origins["vault.diary_dir"] = str(root / _DAILY_NOTES)
+    return replace(obsidian, **given), origins
+
+
+def _daily_notes(root: Path) -> bytes | None:
+    try:
+        return (root / _DAILY_NOTES).read_bytes()
+    except OSError:
+        # Obsidian's own file: absent in most vaults, and none of ours to complain about.
+        return None
+
+
+def _inside(text: str, dotted: str) -> str:
+    """Return a folder of the vault without `./` and a last `/`; refuse what leads out of it."""
+    folder = os.path.normpath(text.strip())
+    if folder.startswith(("/", "..", "~")) or "\0" in folder:
+        raise ConfigError(f"`{dotted}` leads out of the vault: {text!r}", hint='name a folder inside it, as "wiki"')
+    return folder.replace(os.sep, "/")
+
+
+def _settings(
+    choice: Choice,
+    flat: Flat,
+    *,
+    layout: Layout,
+    socket_path: Path,
+    state_root: Path,
+    config_file: Path,
+    origins: Mapping[str, str],
+) -> Settings:
+    def table(name: str) -> dict[str, Any]:
+        values: dict[str, Value] = {key.name: key.default for key in TABLES[name]}
+        return values | {key: flat[f"{name}.{key}"] for key in values if f"{name}.{key}" in flat}
+
+    embeddings = EmbeddingsSettings(**table("embeddings"))
+    _check_embeddings(embeddings, config_file)
+    return Settings(
+        name=choice.name,
+        path=choice.path,
+        layout=layout,
+        socket_path=socket_path,
+        state_dir=state_root / choice.name,
+        config_file=config_file,
+        configured=choice.configured,
+        derived=table("vault")["derived"],
+        retrieval=RetrievalOptions(**table("retrieval")),
+        embeddings=embeddings,
+        watch=WatchSettings(**table("watch")),
+        limits=LimitsSettings(**table("limits")),
+        history=HistorySettings(**table("history")),
+        links=LinksSettings(**table("links")),
+        report=ReportSettings(**table("report")),
+        origins=origins,
+    )
+
+
+def _check_embeddings(embeddings: EmbeddingsSettings, file: Path) -> None:
+    if embeddings.provider != "http":
+        return
+    for key in ("base_url", "model"):
+        if getattr(embeddings, key) is None:
+            hint = 'as `base_url = "http://127.0.0.1:11434/v1"` and `model = "bge-m3"`'
+            raise ConfigError(f'{file}: `embeddings.provider = "http"` needs `{key}`', hint=hint)
+    if not str(embeddings.base_url).startswith(("http://", "https://")):
+        hint = "it starts with http:// or https://"
+        raise ConfigError(f"{file}: `embeddings.base_url` is no web address: {embeddings.base_url}", hint=hint)
