@@ -1,0 +1,174 @@
+"""The state: one SQLite file a vault for what the markdown does not hold. Deleting it loses history, no memory.
+
+Tables are owned by the modules that use them: each has a `SCHEMA` and a class that takes a `State`.
+"""
+
+import logging
+import os
+import sqlite3
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from wikimem.errors import HistoryUnavailable
+
+SqlValue = str | int | float | bytes | None
+Row = tuple[SqlValue, ...]
+
+BUSY_MS = 10_000
+
+_META = "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
+
+log = logging.getLogger(__name__)
+
+
+class State:
+    """The open file, shared by every table class and every thread of one process.
+
+    Raises `HistoryUnavailable` from the constructor and from every call when the file cannot be made, read or
+    written. `set_aside` names the file that a damaged predecessor was moved to, if that happened now.
+    """
+
+    def __init__(self, path: Path, *schemas: str) -> None:
+        self.path = path
+        self.set_aside: Path | None = None
+        self._lock = threading.RLock()
+        self._depth = 0
+        try:
+            self._connection = self._open(schemas)
+        except sqlite3.DatabaseError as error:
+            if not _is_damage(error):
+                raise self._unavailable("open", error) from error
+            self._connection = self._start_over(schemas)
+        except OSError as error:
+            raise self._unavailable("open", error) from error
+        self.vault_id = self._vault_id()
+
+    def _open(self, schemas: Sequence[str]) -> sqlite3.Connection:
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # SQLite gives -wal and -shm the mode of the file itself, so making it first makes all three private.
+        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        connection = sqlite3.connect(self.path, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False)
+        try:
+            # FULL: a prior text is on the disk before the note that replaces it is.
+            for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON", "foreign_keys=ON"):
+                connection.execute(f"PRAGMA {pragma}").fetchall()
+            for schema in (_META, *schemas):
+                connection.executescript(schema)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _start_over(self, schemas: Sequence[str]) -> sqlite3.Connection:
+        """Move a damaged file away and begin an empty one: history is lost to the tools, its bytes are kept."""
+        aside = self.path.with_name(f"{self.path.name}.damaged-{time.time_ns()}")
+        try:
+            for suffix in ("", "-wal", "-shm"):
+                part = Path(f"{self.path}{suffix}")
+                if part.exists():
+                    part.rename(f"{aside}{suffix}")
+            self.set_aside = aside
+            log.warning("the state %s is damaged; it was moved to %s and a new one begun", self.path, aside)
+            return self._open(schemas)
+        except (OSError, sqlite3.Error) as error:
+            raise self._unavailable("start over", error) from error
+
+    def _vault_id(self) -> str:
+        self.execute("INSERT OR IGNORE INTO meta VALUES ('vault_id', ?)", (uuid.uuid4().hex,))
+        return str(self.query("SELECT value FROM meta WHERE key = 'vault_id'")[0][0])
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Hold one write transaction; an inner one joins the outer. Rolled back when the block raises."""
+        with self._lock:
+            if self._depth:
+                yield self._connection
+                return
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.Error as error:
+                raise self._unavailable("begin", error) from error
+            self._depth = 1
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException as error:
+                self._roll_back()
+                if isinstance(error, sqlite3.Error):
+                    raise self._unavailable("commit", error) from error
+                raise
+            finally:
+                self._depth = 0
+
+    def _roll_back(self) -> None:
+        # A full disk makes SQLite roll back by itself; asking again is then the only error there is.
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+    def execute(self, sql: str, values: Sequence[SqlValue] = ()) -> int:
+        """Run one statement in a transaction; return the id of the row it inserted, or 0."""
+        with self.transaction() as connection:
+            return connection.execute(sql, values).lastrowid or 0
+
+    def execute_many(self, sql: str, rows: Sequence[Sequence[SqlValue]]) -> None:
+        """Run one statement for every row, in one transaction."""
+        with self.transaction() as connection:
+            connection.executemany(sql, rows)
+
+    def query(self, sql: str, values: Sequence[SqlValue] = ()) -> list[Row]:
+        """Return the rows of a SELECT."""
+        with self._lock:
+            try:
+                return self._connection.execute(sql, values).fetchall()
+            except sqlite3.Error as error:
+                raise self._unavailable("read", error) from error
+
+    def meta(self, key: str) -> str | None:
+        """Return a small named value, None when it was never set."""
+        rows = self.query("SELECT value FROM meta WHERE key = ?", (key,))
+        return str(rows[0][0]) if rows else None
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Keep a small named value."""
+        self.execute(
+            "INSERT INTO meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value", (key, value)
+        )
+
+    def compact(self) -> None:
+        """Give freed pages back and empty the write-ahead log, so that purged bytes are gone from the disk."""
+        with self._lock:
+            try:
+                self._connection.execute("VACUUM")
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            except sqlite3.Error as error:
+                raise self._unavailable("compact", error) from error
+
+    def close(self) -> None:
+        """Close the file. Calling it again does nothing."""
+        with self._lock:
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _unavailable(self, step: str, error: Exception) -> HistoryUnavailable:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        return HistoryUnavailable(
+            f"the history {self.path} cannot be used ({step}): {reason}",
+            path=str(self.path),
+            step=step,
+            hint="free some space there or make it writable; reading the vault needs no history",
+        )
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
