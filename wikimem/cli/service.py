@@ -1,0 +1,177 @@
+"""`wikimem service`: the vault's daemon as a systemd service of the user."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wikimem import service_install, user_manager
+from wikimem.cli.connection import settings_for
+from wikimem.cli.options import json_option
+from wikimem.cli.output import note, print_json, print_table, safe
+from wikimem.errors import NotFound, Unreachable
+from wikimem.service_units import SANDBOX, service_of, socket_of
+
+_LINGER = "loginctl enable-linger"
+
+
+@click.group()
+def service() -> None:
+    """Run a vault's daemon as a systemd service of yours.
+
+    `install NAME PATH` writes the units, starts them and waits until the daemon answers. `uninstall NAME` takes
+    everything out again; the vault itself is never touched.
+    """
+
+
+@service.command()
+@click.argument("name")
+@click.argument("path", required=False)
+@click.option("--print", "only_print", is_flag=True, help="Show what would be written and run; change nothing.")
+@click.option("--no-sandbox", is_flag=True, help="Leave the sandbox drop-in out, even where it would work.")
+def install(name: str, path: str | None, only_print: bool, no_sandbox: bool) -> None:
+    """Install, enable and start the service of the vault NAME, which lies at PATH.
+
+    PATH may be left out for a vault that is configured. Running it again brings an installation up to date.
+    """
+    env = dict(os.environ)
+    if only_print:
+        plan = service_install.plan_install(name, path, env=env, cwd=Path.cwd(), sandbox=not no_sandbox)
+        _print_plan(plan)
+        return
+    # First what a person has to mend anyway, then whether systemd is there: the plan changes nothing.
+    service_install.plan_install(name, path, env=env, cwd=Path.cwd(), sandbox=False)
+    user_manager.require_manager()
+    refusal = "" if no_sandbox else user_manager.sandbox_refusal(service_install.sandbox_dropin())
+    sandbox = not no_sandbox and not refusal
+    if refusal:
+        note(f"no sandbox: user namespaces do not work here ({refusal})")
+    plan = service_install.plan_install(name, path, env=env, cwd=Path.cwd(), sandbox=sandbox)
+    for line in plan.notes:
+        note(line)
+    service_install.install(plan, env=env, say=lambda text: click.echo(safe(text)))
+    _print_linger(env)
+
+
+@service.command()
+@click.argument("name")
+@click.option("--purge", is_flag=True, help="Remove the vault's history too. The vault itself is never touched.")
+@click.option("--print", "only_print", is_flag=True, help="Show what would be removed and run; change nothing.")
+def uninstall(name: str, purge: bool, only_print: bool) -> None:
+    """Stop the service of the vault NAME and remove what `install` wrote."""
+    env = dict(os.environ)
+    if only_print:
+        for line in service_install.uninstall_steps(name, purge=purge, env=env):
+            click.echo(safe(line))
+        return
+    user_manager.require_manager()
+    service_install.uninstall(name, purge=purge, env=env, say=lambda text: click.echo(safe(text)))
+
+
+@service.command()
+@click.argument("name", required=False)
+@json_option
+def status(name: str | None, as_json: bool) -> int:
+    """Show the service of NAME, or of every vault that has one. Exit status 3: one is not running."""
+    env = dict(os.environ)
+    user_manager.require_manager()
+    names = [name] if name else user_manager.installed_names(env)
+    if not names or not all(user_manager.is_installed(one, env) for one in names):
+        asked = f" for a vault {name}" if name else ""
+        raise NotFound(f"no service is installed{asked}", hint="install one: `wikimem service install NAME PATH`")
+    found = [_state_of(one, env) for one in names]
+    if as_json:
+        print_json({"services": found, "linger": user_manager.linger(env)})
+    else:
+        for one in found:
+            _print_state(one)
+        _print_linger(env)
+    return 0 if all(one["active"] == "active" for one in found) else 3
+
+
+@service.command()
+@click.argument("name", required=False)
+@click.option("-n", "--lines", default=50, show_default=True, help="How many lines.")
+@click.option("-f", "--follow", is_flag=True, help="Go on printing as lines come.")
+@click.option("--since", metavar="TIME", help="From when, as journalctl takes it: `-1h`, `today`.")
+@json_option
+def logs(name: str | None, lines: int, follow: bool, since: str | None, as_json: bool) -> None:
+    """Show the journal of the service of NAME (of the vault around you)."""
+    chosen = name or settings_for(None).name
+    journalctl = shutil.which("journalctl")
+    if journalctl is None:
+        raise Unreachable("there is no journal here (no `journalctl`)", hint="`wikimem serve` logs to standard error")
+    words = ["--user", "--no-hostname", "-u", service_of(chosen), "-n", str(lines)]
+    words += ["-f"] if follow else []
+    words += ["--since", since] if since else []
+    words += ["-o", "json"] if as_json else []
+    sys.stdout.flush()
+    os.execve(journalctl, ["journalctl", *words], {**user_manager.environment(os.environ)})  # noqa: S606 - no shell
+
+
+def _print_plan(plan: service_install.Plan) -> None:
+    for folder in plan.made:
+        click.echo(f"# folder {safe(str(folder))} (0700)")
+    for file in plan.files:
+        click.echo(f"# file {safe(str(plan.folder / file.path))}")
+        if str(file.path) == SANDBOX:
+            click.echo("# only if `systemd-run --user --wait --quiet -p PrivateUsers=yes true` succeeds")
+        click.echo(file.text)
+    if plan.config is not None:
+        click.echo(f"# file {safe(str(plan.config_file))}")
+        click.echo(plan.config.decode("utf-8", "replace"))
+    for command in plan.commands:
+        click.echo(f"systemctl --user {' '.join(command)}")
+    for line in plan.notes:
+        note(line)
+
+
+def _print_linger(env: dict[str, str]) -> None:
+    lingers = user_manager.linger(env)
+    if lingers:
+        click.echo("lingering is on: the service runs without a login")
+    else:
+        known = "off: the service ends with your last session" if lingers is False else "unknown here"
+        click.echo(f"lingering is {known}. To keep it running: {_LINGER}")
+
+
+def _state_of(name: str, env: dict[str, str]) -> dict[str, Any]:
+    state = user_manager.unit_state(service_of(name))
+    socket_state = user_manager.unit_state(socket_of(name))
+    failed = user_manager.failed_unit(name)
+    folder = user_manager.units_folder(env)
+    return {
+        "name": name,
+        "unit": service_of(name),
+        "active": state.active if state else "unknown",
+        "sub": state.sub if state else "",
+        "enabled": state.enabled if state else "",
+        "pid": state.main_pid if state else 0,
+        "restarts": state.restarts if state else 0,
+        "status": state.status_text if state else "",
+        "socket": socket_state.active if socket_state else "unknown",
+        "sandbox": (folder / SANDBOX).is_file(),
+        "failed": {"unit": failed.unit, "result": failed.result, "last_line": failed.last_line, "hint": failed.hint}
+        if failed
+        else None,
+    }
+
+
+def _print_state(state: dict[str, Any]) -> None:
+    pid = f", pid {state['pid']}" if state["pid"] else ""
+    restarts = f", restarted {state['restarts']} times" if state["restarts"] else ""
+    rows = [
+        (state["unit"], f"{state['active']} ({state['sub']}){pid}{restarts}, {state['enabled'] or 'not enabled'}"),
+        ("  socket", state["socket"]),
+        ("  sandbox", "on" if state["sandbox"] else "off"),
+    ]
+    if state["status"].strip():
+        rows.append(("  says", state["status"]))
+    if state["failed"]:
+        rows.append(("  failed", f"{state['failed']['unit']}: {state['failed']['result']}"))
+        rows.append(("  last line", state["failed"]["last_line"] or "none"))
+        rows.append(("  next", state["failed"]["hint"]))
+    print_table(rows)

@@ -1,0 +1,240 @@
+"""The user's systemd, asked through its own commands: `systemctl --user`, `journalctl --user`, `loginctl`.
+
+Light enough for the client's path: what is not needed to say "not running" is imported when it is.
+"""
+
+import os
+import shutil
+import stat
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from wikimem import places
+from wikimem.errors import Unreachable
+from wikimem.service_units import SERVICE, SOCKET, dropins_of, service_of, socket_of
+
+_WAIT_S = 90.0
+"""Longer than TimeoutStartSec=: systemctl itself waits for the start to end."""
+
+
+class Ran(NamedTuple):
+    """How a command ended. Texts are decoded, undecodable bytes as U+FFFD."""
+
+    status: int
+    out: str
+    err: str
+
+
+Run = Callable[[Sequence[str]], Ran]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitState:
+    """One unit as `systemctl show` tells it. `load` is `not-found` for a unit that is not installed."""
+
+    unit: str
+    load: str
+    active: str
+    sub: str
+    result: str
+    enabled: str
+    main_pid: int
+    restarts: int
+    exit_status: int
+    status_text: str
+
+    @property
+    def failed(self) -> bool:
+        """Whether systemd has given up on it."""
+        return self.active == "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class FailedUnit:
+    """A unit that systemd has given up on: why, its last line in the journal, and how to start it again."""
+
+    unit: str
+    result: str
+    last_line: str
+    hint: str
+
+
+def run(command: Sequence[str]) -> Ran:
+    """Run a command to its end. A command that is not there ends with 127, one that hangs with 124."""
+    import subprocess  # noqa: PLC0415 - 10 ms that a client whose daemon answers never pays
+
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_WAIT_S,
+            check=False,
+            env=environment(os.environ),
+        )
+    except FileNotFoundError:
+        return Ran(127, "", f"{command[0]}: not found")
+    except OSError as error:
+        return Ran(126, "", f"{command[0]}: {error.strerror}")
+    except subprocess.TimeoutExpired:
+        return Ran(124, "", f"{command[0]} did not end within {_WAIT_S:.0f} s")
+    return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
+
+
+def environment(env: Mapping[str, str]) -> dict[str, str]:
+    """Return `env` with the runtime folder filled in where a cron job or `su` left it out, and an untranslated locale.
+
+    Without it `systemctl --user` says "No medium found", although the manager runs.
+    """
+    folder = Path(f"/run/user/{os.getuid()}")
+    found = {**env, "LC_ALL": "C.UTF-8", "SYSTEMD_PAGER": "", "SYSTEMD_COLORS": "0"}
+    try:
+        ours = stat.S_ISDIR(folder.lstat().st_mode) and folder.lstat().st_uid == os.getuid()
+    except OSError:
+        ours = False
+    if ours:
+        found.setdefault("XDG_RUNTIME_DIR", str(folder))
+    return found
+
+
+def units_folder(env: Mapping[str, str]) -> Path:
+    """Return where a program installs units of one user; `~/.config/systemd/user` stays the user's own."""
+    return places.data_home(env) / "systemd" / "user"
+
+
+def is_installed(name: str, env: Mapping[str, str]) -> bool:
+    """Whether `wikimem service install NAME` was done for this user. Looks at files, runs nothing."""
+    folder = units_folder(env)
+    return (folder / SOCKET).is_file() and (folder / dropins_of(name) / "10-vault.conf").is_file()
+
+
+def installed_names(env: Mapping[str, str]) -> list[str]:
+    """Return the vaults that have a service, sorted."""
+    prefix, suffix = SERVICE.removesuffix(".service"), ".service.d"
+    try:
+        folders = [entry.name for entry in units_folder(env).iterdir()]
+    except OSError:
+        return []
+    names = [name[len(prefix) : -len(suffix)] for name in folders if name.startswith(prefix) and name.endswith(suffix)]
+    return sorted(name for name in names if name and is_installed(name, env))
+
+
+def require_manager(run: Run = run) -> None:
+    """Raise `Unreachable`, with what to do instead, unless a systemd user manager answers."""
+    if shutil.which("systemctl") is None:
+        raise Unreachable(
+            "there is no systemd here (no `systemctl`)",
+            hint="run the daemon in the foreground: `wikimem serve`; for macOS, docs/macos.md has a launchd job",
+        )
+    answer = run(["systemctl", "--user", "is-system-running"])
+    # "degraded" (some other unit failed) and "starting" are managers too, with a status of 1.
+    if answer.out.strip() not in ("running", "degraded", "starting", "initializing", "maintenance", "stopping"):
+        raise Unreachable(
+            f"the systemd of this user does not answer: {first_line(answer.err) or answer.out.strip() or 'no reply'}",
+            hint="log in as this user (ssh, not su), or `loginctl enable-linger` it; else run `wikimem serve`",
+        )
+
+
+def systemctl(*words: str, run: Run = run) -> Ran:
+    """Run `systemctl --user` with these words."""
+    return run(["systemctl", "--user", "--no-pager", *words])
+
+
+def unit_state(unit: str, *, run: Run = run) -> UnitState | None:
+    """Return the unit's state; None when no manager answers."""
+    wanted = (
+        "LoadState,ActiveState,SubState,Result,UnitFileState,MainPID,NRestarts,ExecMainStatus,StatusText"  # one call
+    )
+    answer = systemctl("show", unit, "-p", wanted, run=run)
+    if answer.status != 0:
+        return None
+    found = dict(line.split("=", 1) for line in answer.out.splitlines() if "=" in line)
+    return UnitState(
+        unit=unit,
+        load=found.get("LoadState", ""),
+        active=found.get("ActiveState", ""),
+        sub=found.get("SubState", ""),
+        result=found.get("Result", ""),
+        enabled=found.get("UnitFileState", ""),
+        main_pid=_number(found.get("MainPID", "")),
+        restarts=_number(found.get("NRestarts", "")),
+        exit_status=_number(found.get("ExecMainStatus", "")),
+        status_text=found.get("StatusText", ""),
+    )
+
+
+def start_socket(name: str, *, run: Run = run) -> bool:
+    """Start the vault's socket unit; its first client then starts the daemon. False when that failed."""
+    return systemctl("start", socket_of(name), run=run).status == 0
+
+
+def failed_unit(name: str, *, run: Run = run) -> FailedUnit | None:
+    """Return why the vault's service or socket is failed, None when neither is (or no manager answers).
+
+    After five crashes in five minutes both are failed, the socket's file stays, and a client gets ECONNREFUSED until
+    `reset-failed`.
+    """
+    for unit in (service_of(name), socket_of(name)):
+        state = unit_state(unit, run=run)
+        if state is None or not state.failed:
+            continue
+        again = f"systemctl --user reset-failed {service_of(name)} {socket_of(name)}"
+        start = f"systemctl --user start {socket_of(name)} {service_of(name)}"
+        line = last_line(service_of(name), run=run)
+        hint = f"see `wikimem service logs {name}`; when it is mended: `{again}`, then `{start}`"
+        return FailedUnit(unit, _result(state), line, hint)
+    return None
+
+
+def last_line(unit: str, *, run: Run = run) -> str:
+    """Return the unit's newest line in the journal that is its own, not systemd's; `` when there is none."""
+    own = ["_SYSTEMD_USER_UNIT=" + unit]
+    answer = run(["journalctl", "--user", "--no-pager", "-q", "-n", "1", "-o", "cat", *own])
+    return answer.out.strip().rpartition("\n")[2] if answer.status == 0 else ""
+
+
+def sandbox_refusal(dropin: str, *, run: Run = run) -> str:
+    """Return why the sandbox cannot work here, `` when it can: tried with a unit that only runs `true`.
+
+    Where user namespaces are forbidden `PrivateUsers=yes` ends with 217, and the daemon would never start. The
+    drop-in's other lines are tried too: a container may allow the namespace and still refuse to mount `/proc`.
+    """
+    for settings in (["PrivateUsers=yes"], _plain_settings(dropin)):
+        words = [word for setting in settings for word in ("-p", setting)]
+        answer = run(["systemd-run", "--user", "--wait", "--quiet", *words, "true"])
+        if answer.status != 0:
+            said = first_line(answer.err)
+            return f"systemd-run ended with {answer.status}" + (f": {said}" if said else "")
+    return ""
+
+
+def linger(env: Mapping[str, str], *, run: Run = run) -> bool | None:
+    """Whether this user's services run without a login; None when nobody can tell."""
+    user = env.get("USER") or env.get("LOGNAME") or str(os.getuid())
+    answer = run(["loginctl", "show-user", user, "-p", "Linger", "--value"])
+    if answer.status == 0 and answer.out.strip() in ("yes", "no"):
+        return answer.out.strip() == "yes"
+    # logind knows only users who are logged in; its own record is this folder.
+    records = Path("/var/lib/systemd/linger")
+    return (records / user).exists() if records.is_dir() else None
+
+
+def first_line(text: str) -> str:
+    """Return the first line that says something."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+def _plain_settings(dropin: str) -> list[str]:
+    """Return the settings of a drop-in that hold for a transient unit too: no paths, no `%`."""
+    lines = [line.strip() for line in dropin.splitlines()]
+    return [line for line in lines if "=" in line and not line.startswith("#") and "/" not in line and "%" not in line]
+
+
+def _result(state: UnitState) -> str:
+    return f"{state.result} (status {state.exit_status})" if state.exit_status else state.result
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() else 0
