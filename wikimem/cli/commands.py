@@ -27,7 +27,7 @@ COMMANDS: dict[str, Entry] = {
     "reload": Entry("wikimem.cli.reload:reload", "Have the daemon read its configuration again."),
     "config": Entry("wikimem.cli.config:config", "Print the settings and where each came from."),
     "socket": Entry("wikimem.cli.socket:socket", "Print the path of the vault's socket."),
-    "vaults": Entry("wikimem.cli.vaults:vaults", "List the configured vaults, or add one."),
+    "vaults": Entry("wikimem.cli.vaults:vaults", "List the configured vaults."),
     "doctor": Entry("wikimem.cli.doctor:doctor", "Look for what is wrong, and say what to do."),
     "import": Entry("wikimem.cli.importing:import_", "Bring notes from elsewhere into the vault."),
     "report": Entry("wikimem.cli.report:report", "Write a page about the state of the vault."),

@@ -2,7 +2,7 @@
 
 import os
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from wikimem.config import Settings, load, require_vault
 from wikimem.errors import NotRunning
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from wikimem.api.local import LocalClient
 
     # The two have the same verbs; a command need not know which one it holds.
-    MemoryClient = Client | LocalClient
+    MemoryClient: TypeAlias = Client | LocalClient
 
 _PROBE_S = 2.0
 

@@ -18,3 +18,14 @@ def vault_option(function: Function) -> Function:
 def json_option(function: Function) -> Function:
     """Add `--json`, passed as `as_json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")(function)
+
+
+def provenance_options(function: Function) -> Function:
+    """Add `--owner`, `--source-conv` and `--ts`: what the metadata comment of an entry says."""
+    for option in (
+        click.option("--ts", metavar="ISO-8601", help="When it was learned; else now."),
+        click.option("--source-conv", metavar="ID", help="The conversation that it comes from."),
+        click.option("--owner", metavar="WHO", help="Whose memory it is, as user:ann."),
+    ):
+        function = option(function)
+    return function

@@ -3,7 +3,7 @@
 import json
 import sys
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -81,3 +81,27 @@ def fail_usage(error: click.ClickException) -> int:
     message = error.format_message()
     print_error(message[:1].lower() + message[1:], f"see `{path} --help`")
     return error.exit_code if isinstance(error, click.UsageError) else 1
+
+
+def shortened(text: str, cells: int) -> str:
+    """Return the first line of `text`, cut to so many terminal cells."""
+    line = text.strip().split("\n", 1)[0]
+    if cell_width(line) <= cells:
+        return line
+    kept: list[str] = []
+    width = 0
+    for char in line:
+        width += cell_width(char)
+        if width >= cells:
+            break
+        kept.append(char)
+    return "".join(kept).rstrip() + "…"
+
+
+def note_staleness(stamp: Mapping[str, Any]) -> None:
+    """Say on stderr when an answer may lack what is on disk, and why: nothing stale is shown as fresh."""
+    if stamp["fresh"]:
+        return
+    reasons = stamp["degraded"] or [{"detail": "the vault is still being read", "hint": ""}]
+    for reason in reasons:
+        print_error(f"this answer may lack recent edits: {reason['detail']}", reason["hint"])

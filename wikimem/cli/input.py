@@ -1,0 +1,28 @@
+"""What a command takes from standard input."""
+
+import sys
+
+import click
+
+from wikimem.cli.output import note
+from wikimem.errors import InvalidContent
+
+
+def content_from(given: str | None) -> str:
+    """Return the content that was given, or all of standard input when it is None or `-`."""
+    if given is not None and given != "-":
+        return given
+    if sys.stdin.isatty():
+        note("reading the content from here; end it with Ctrl-D on a line of its own")
+    data = click.get_binary_stream("stdin").read()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidContent(
+            f"standard input is not UTF-8 (byte {error.start})", hint="convert it first: `iconv -f latin1 -t utf-8`"
+        ) from error
+
+
+def address_from(first: str, name: str | None) -> str:
+    """Return the address that two arguments (`CATEGORY NAME`) or one (`category:name`) give."""
+    return first if name is None else f"{first}:{name}"
