@@ -61,7 +61,7 @@ def _query_text(value: object) -> str:
 
 @dataclass(slots=True)
 class ResponseReader:
-    """Reads one answer from bytes as they come. After `feed` returns True, `status`, `headers` and `body` stand.
+    """Reads one answer from bytes as they come; once `complete`, `status`, `headers` and `body` stand.
 
     Raises Unreachable when what comes is not an answer of the daemon.
     """
@@ -69,6 +69,7 @@ class ResponseReader:
     status: int = 0
     headers: dict[str, str] = field(default_factory=dict)
     body: bytearray = field(default_factory=bytearray)
+    complete: bool = False
     _pending: bytearray = field(default_factory=bytearray)
     _left: int | None = None
     _chunked: bool = False
@@ -83,16 +84,17 @@ class ResponseReader:
         """Whether the connection can take another request."""
         return self.headers.get("connection", "").lower() != "close"
 
-    def feed(self, data: bytes) -> bool:
-        """Take bytes; return whether the answer is complete."""
+    def feed(self, data: bytes) -> None:
+        """Take bytes as they came."""
         self._pending += data
         if not self.started and not self._read_head():
-            return False
+            return
         if self._chunked:
-            return self._read_chunks()
+            self._read_chunks()
+            return
         self.body += self._pending
         self._pending.clear()
-        return self._left is not None and len(self.body) >= self._left
+        self.complete = self._left is not None and len(self.body) >= self._left
 
     def take_body(self) -> bytes:
         """Return the body read so far and forget it (for a stream)."""
@@ -121,21 +123,20 @@ class ResponseReader:
         self._left = int(length) if length is not None and length.isdecimal() else None
         return True
 
-    def _read_chunks(self) -> bool:
-        while True:
+    def _read_chunks(self) -> None:
+        while not self.complete:
             end = self._pending.find(b"\r\n")
             if end < 0:
-                return False
+                return
             try:
                 size = int(bytes(self._pending[:end]).partition(b";")[0], 16)
             except ValueError:
                 raise _no_daemon("a chunk has no size") from None
             if len(self._pending) < end + 2 + size + 2:
-                return False
+                return
             self.body += self._pending[end + 2 : end + 2 + size]
             del self._pending[: end + 2 + size + 2]
-            if size == 0:
-                return True
+            self.complete = size == 0
 
 
 def _status_of(line: str) -> int:
