@@ -1,0 +1,35 @@
+"""The fixture itself, with small stand-ins for a daemon: what it must be able to show before the real one is tried."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.systemd.private_manager import Manager, PrivateManager
+
+
+def test_the_manager_answers(manager: Manager) -> None:
+    assert manager.run("systemctl", "--user", "is-system-running").stdout.strip() in ("running", "degraded")
+
+
+def test_a_units_own_lines_are_found_in_the_journal(manager: Manager) -> None:
+    manager.run("systemd-run", "--user", "--wait", "--unit=wm-said", "echo", "a line of its own", check=True)
+    told = manager.run("journalctl", "--user", "--sync")
+    told = manager.run("journalctl", "--user", "-q", "-o", "cat", "_SYSTEMD_USER_UNIT=wm-said.service")
+    assert "a line of its own" in told.stdout
+
+
+def test_a_mount_sandbox_really_makes_the_home_read_only(manager: Manager) -> None:
+    told = manager.run(
+        *("systemd-run", "--user", "--wait", "--pipe", "-p", "PrivateUsers=yes", "-p", "ProtectHome=read-only"),
+        *("touch", str(manager.home / "made-in-the-sandbox")),
+    )
+    assert told.returncode != 0
+    assert "Read-only file system" in told.stderr
+
+
+def test_a_command_sees_nothing_of_the_person_who_runs_the_tests(manager: Manager) -> None:
+    if not isinstance(manager, PrivateManager):
+        pytest.skip("only the private manager hides things")
+    assert manager.run("sh", "-c", "echo ~").stdout.strip() == str(manager.home)
+    assert manager.run("ls", str(manager.home)).stdout == ""
+    assert not Path(manager.home).exists()
