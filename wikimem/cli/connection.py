@@ -25,9 +25,10 @@ def settings_for(vault: str | None) -> Settings:
 def connect(settings: Settings) -> "MemoryClient":
     """Return a client of the vault's daemon if one answers, else one that works in this process.
 
-    Raises `VaultError` when no daemon answers and the folder cannot be read or is no vault.
+    An installed systemd unit that is not running is started. Raises `VaultError` when no daemon answers and the
+    folder cannot be read or is no vault.
     """
-    if answers(settings):
+    if answers(settings) or _started(settings):
         return daemon_client(settings)
     require_vault(settings.path, configured=settings.configured)
     from wikimem.api.local import LocalClient  # noqa: PLC0415 - brings numpy and bm25s, which a daemon spares us
@@ -35,9 +36,12 @@ def connect(settings: Settings) -> "MemoryClient":
     return LocalClient(settings)
 
 
-def connect_daemon(settings: Settings) -> "Client":
-    """Return a client of the vault's daemon. Raises `NotRunning` when none answers."""
-    if answers(settings):
+def connect_daemon(settings: Settings, *, start: bool = True) -> "Client":
+    """Return a client of the vault's daemon; with `start` an installed systemd unit is started first.
+
+    Raises `NotRunning` when none answers.
+    """
+    if answers(settings) or (start and _started(settings)):
         return daemon_client(settings)
     require_vault(settings.path, configured=settings.configured)
     raise NotRunning(
@@ -71,3 +75,9 @@ def answers(settings: Settings) -> bool:
         except OSError:
             return False
     return True
+
+
+def _started(settings: Settings) -> bool:
+    from wikimem.api.finding import start_unit  # noqa: PLC0415 - only when nothing answers
+
+    return start_unit(settings.socket_path)

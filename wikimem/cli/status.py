@@ -35,7 +35,11 @@ def status(ctx: click.Context, *, verify: bool, wait: float | None, vault: str |
     """
     settings = settings_for(vault)
     try:
-        answer = _waited(settings, wait, verify=verify) if wait else connect_daemon(settings).status(verify=verify)
+        answer = (
+            _waited(settings, wait, verify=verify)
+            if wait
+            else connect_daemon(settings, start=False).status(verify=verify)
+        )
     except NotRunning:
         if as_json:
             print_json({"state": "not running", "vault": settings.name, "path": str(settings.path)})
@@ -53,7 +57,7 @@ def _waited(settings: Settings, seconds: float, *, verify: bool) -> StatusAnswer
     while True:
         left = deadline - time.monotonic()
         try:
-            client: Client = connect_daemon(settings)
+            client: Client = connect_daemon(settings, start=False)
             answer = client.status(verify=verify)
             if not answer["partial"] or left <= 0:
                 return answer
