@@ -163,12 +163,10 @@ class Attempt(Generic[Connection]):
 
     def _open(self) -> Plan:
         while self.connection is None:
-            try:
+            with contextlib.suppress(IndexError):
                 # Threads share the list: asking first whether it is empty would be a race.
                 self.connection = self.exchange.idle.pop()
                 return
-            except IndexError:
-                pass
             try:
                 self.connection = yield Connect(self._left())
             except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError) as absent:

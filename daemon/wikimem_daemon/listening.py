@@ -1,0 +1,110 @@
+"""The socket's file: made without a moment in which anybody else could open it, or taken over from systemd."""
+
+import contextlib
+import os
+import socket
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from wikimem.errors import ConfigError
+
+BACKLOG: Final = 128
+MAX_PATH_BYTES: Final = 107
+SOCKET_NAME: Final = "api"
+"""`FileDescriptorName=` in the socket unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """A listening socket. `path` is set when the file is ours to remove, None when systemd made it."""
+
+    sock: socket.socket
+    path: Path | None
+
+    def close(self) -> None:
+        """Close it, and remove the file if it is ours and still the one that we made."""
+        if self.path is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(self.path)  # noqa: PTH108 - the daemon lock is held: nobody else binds here meanwhile
+        self.sock.close()
+
+
+def bind(path: Path) -> Listener:
+    """Listen on `path`, replacing what a daemon that was killed has left there.
+
+    The file appears under its name only when it is private and listening: bound as `name.new`, made 0600, listened
+    on, renamed. Between bind and chmod it is guarded by its directory, which is 0700. The caller holds the daemon
+    lock. Raises ConfigError when the directory is not safely ours or the path is too long for the kernel.
+    """
+    check_length(path)
+    temporary = path.with_name(path.name + ".new")
+    if len(os.fsencode(temporary)) > MAX_PATH_BYTES:
+        temporary = path.with_name(path.name[:-4] + ".new")
+    make_private(path.parent)
+    with contextlib.suppress(FileNotFoundError):
+        temporary.unlink()
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        sock.bind(os.fsencode(temporary))
+        temporary.chmod(0o600)
+        sock.listen(BACKLOG)
+        sock.setblocking(False)
+        temporary.rename(path)
+    except OSError as error:
+        sock.close()
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise ConfigError(
+            f"The socket {path} cannot be made: {error.strerror}.",
+            hint="Set WIKIMEM_SOCKET to a path in a folder of your own.",
+        ) from error
+    return Listener(sock, path)
+
+
+def adopt(passed: list[tuple[str, socket.socket]]) -> Listener | None:
+    """Take the stream socket that systemd passed; None when it passed none. Others are closed."""
+    fitting = [
+        (name, sock) for name, sock in passed if sock.family == socket.AF_UNIX and sock.type == socket.SOCK_STREAM
+    ]
+    chosen = next((sock for name, sock in fitting if name == SOCKET_NAME), fitting[0][1] if fitting else None)
+    for _, sock in passed:
+        if sock is not chosen:
+            sock.close()
+    if chosen is None:
+        return None
+    chosen.setblocking(False)
+    return Listener(chosen, None)
+
+
+def check_length(path: Path) -> None:
+    """Refuse a path that the kernel's `sun_path` cannot hold, before anything is made. Raises ConfigError."""
+    length = len(os.fsencode(path))
+    if length > MAX_PATH_BYTES:
+        raise ConfigError(
+            f"The socket's path has {length} bytes, and the kernel takes {MAX_PATH_BYTES}: {path}.",
+            hint="Set WIKIMEM_SOCKET or XDG_RUNTIME_DIR to a shorter path.",
+        )
+
+
+def make_private(folder: Path) -> None:
+    """Make the socket's folder 0700, or make sure that the one which is there is ours alone. Raises ConfigError.
+
+    `lstat`, because a link that another user planted leads into a folder of theirs.
+    """
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+        found = folder.lstat()
+    except OSError as error:
+        raise ConfigError(
+            f"The socket's folder {folder} cannot be made: {error.strerror}.",
+            hint="Set WIKIMEM_SOCKET or XDG_RUNTIME_DIR to a folder of your own.",
+        ) from error
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
+        raise ConfigError(
+            f"{folder} is not a folder that is yours alone (mode 0700); the socket would not be safe in it.",
+            hint=f"If it is yours: `chmod 700 {folder}`. Else set WIKIMEM_SOCKET to a path in a folder of your own.",
+        )
