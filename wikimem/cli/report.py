@@ -1,0 +1,134 @@
+"""`wikimem report`: write a page about the state of the vault."""
+
+import dataclasses
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wikimem.api.protocol import MAX_PAGE_LIMIT, LinkStateName, StatusAnswer
+from wikimem.cli.connection import connect, settings_for
+from wikimem.cli.options import json_option, vault_option
+from wikimem.cli.output import note_staleness, print_json, print_text
+from wikimem.cli.report_page import Report, Section, as_html, as_markdown, is_report
+from wikimem.config import Settings
+from wikimem.errors import StorageError, UsageError
+
+if TYPE_CHECKING:
+    from wikimem.cli.connection import MemoryClient
+
+_CHANGES = 30
+_LINKS = 200
+
+
+@click.command()
+@click.option("-o", "--output", metavar="FILE", help="Where to write it: *.html, *.md, or - for standard output.")
+@vault_option
+@json_option
+def report(output: str | None, vault: str | None, *, as_json: bool) -> None:
+    """Write a page about the state of the vault to FILE, as HTML or Markdown by its ending.
+
+    It has counts, problems in notes, links that lead nowhere, the last changes, and how often the vault was asked.
+    An earlier report is replaced; any other file is left alone.
+    """
+    if output is None and not as_json:
+        raise UsageError("no file is named", hint="as `wikimem report -o report.html`")
+    settings = settings_for(vault)
+    page = _gather(connect(settings), settings)
+    if as_json:
+        print_json(dataclasses.asdict(page))
+    if output == "-":
+        click.echo(as_markdown(page), nl=False)
+    elif output is not None:
+        file = Path(output)
+        _write(file, as_markdown(page) if file.suffix.lower() in {".md", ".markdown"} else as_html(page))
+        if not as_json:
+            print_text(f"wrote {output}")
+
+
+def _gather(client: "MemoryClient", settings: Settings) -> Report:
+    status = client.status()
+    note_staleness(status)
+    now = datetime.now(UTC).astimezone().strftime("%Y-%m-%d %H:%M")
+    return Report(
+        title=f"wikimem: {settings.name}",
+        intro=f"{settings.path}, {now}: {status['items']} items in {status['files']} files, {status['state']}.",
+        sections=(
+            _state(status),
+            *([_asked(status)] if settings.report.counts else []),
+            _categories(client),
+            _problems(status),
+            _links(client, "unresolved"),
+            _links(client, "ambiguous"),
+            _changes(client),
+        ),
+    )
+
+
+def _state(status: StatusAnswer) -> Section:
+    rows = [(part["detail"], part["hint"]) for part in status["degraded"]]
+    return Section("Degraded", ("what", "what to do"), tuple(rows), none="nothing")
+
+
+def _asked(status: StatusAnswer) -> Section:
+    asked, vectors = status["retrieves"], status["vectors"]
+    rows = (
+        ("retrieves since start", str(asked["count"])),
+        ("of these with embeddings", str(asked["embedding_used"])),
+        ("vectors", f"{vectors['count']}, {vectors['pending']} pending, {vectors['state']}"),
+    )
+    return Section("Use", ("what", "count"), rows)
+
+
+def _categories(client: "MemoryClient") -> Section:
+    rows: list[tuple[str, ...]] = []
+    after: str | None = None
+    while True:
+        page = client.categories(limit=MAX_PAGE_LIMIT, after=after)
+        rows += [(one["name"], str(one["items"])) for one in page["categories"]]
+        after = page["next"]
+        if after is None:
+            return Section("Categories", ("category", "items"), tuple(rows))
+
+
+def _problems(status: StatusAnswer) -> Section:
+    rows = tuple(
+        (f"{one['path']}:{one['line']}" if one["line"] else one["path"], one["message"], one["hint"])
+        for one in status["problems"]
+    )
+    more = status["problems_total"] - len(rows)
+    return Section("Problems in notes", ("where", "what", "what to do"), rows, more=f"{more} more" if more > 0 else "")
+
+
+def _links(client: "MemoryClient", state: LinkStateName) -> Section:
+    page = client.links(state, limit=_LINKS)
+    rows = tuple(
+        (link["target"], link["source"], f"{link['file']}:{link['line']}", ", ".join(link["candidates"]))
+        for link in page["links"]
+    )
+    more = "" if page["next"] is None else "more are listed by `wikimem links`"
+    return Section(f"Links: {state}", ("target", "in", "where", "candidates"), rows, more=more)
+
+
+def _changes(client: "MemoryClient") -> Section:
+    entries = client.journal(tail=_CHANGES)["entries"]
+    rows = tuple((str(one.get("ts", "")), str(one.get("action", "")), _target(one)) for one in reversed(entries))
+    return Section("Last changes", ("when", "what", "item"), rows)
+
+
+def _target(entry: "object") -> str:
+    fields = dict(entry) if isinstance(entry, dict) else {}
+    known = ("file", "item") if "file" in fields else ("date", "time")
+    return ":".join(str(fields[name]) for name in known if fields.get(name)) or str(fields.get("address", ""))
+
+
+def _write(file: Path, text: str) -> None:
+    """Write the page; replace only what is a report already."""
+    try:
+        if file.exists() and not is_report(file.read_bytes()[:2000].decode("utf-8", "replace")):
+            raise UsageError(f"{file} is there and is no report", hint="name a new file: nothing was written")
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        hint = "name a file in a folder that you can write to"
+        raise StorageError(f"{file} cannot be written: {error.strerror}", path=str(file), hint=hint) from error
