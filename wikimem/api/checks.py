@@ -101,27 +101,21 @@ def _choice(allowed: tuple[str, ...]) -> Check:
     return check
 
 
-def _integer_or_text(name: str, value: object) -> object:
-    return _text(name, value) if isinstance(value, str) else _integer(name, value)
-
-
 _CHECKS: Final[Mapping[object, Check]] = {
     str: _text,
     int: _integer,
     float: _number,
     bool: _flag,
     list[str]: _texts,
-    frozenset({int, str}): _integer_or_text,
 }
 
 
 def bare_type(hint: object) -> object:
-    """Strip `Required` and `| None` from a type hint; what stays of a union of several types is a frozenset."""
+    """Strip `Required` and `| None` from a type hint."""
     if get_origin(hint) is Required:
         hint = get_args(hint)[0]
     if get_origin(hint) in {Union, UnionType}:
-        kinds = [each for each in get_args(hint) if each is not NoneType]
-        return kinds[0] if len(kinds) == 1 else frozenset(kinds)
+        return next(each for each in get_args(hint) if each is not NoneType)
     return hint
 
 

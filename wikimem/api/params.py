@@ -164,7 +164,7 @@ class RestoreParams(TypedDict, total=False):
     """Put a version back: a new write; a diary entry is appended."""
 
     address: Required[str]
-    id: Required[int | str]
+    id: Required[int]
 
 
 class JournalParams(ReadParams, total=False):

@@ -6,7 +6,7 @@ page docs/protocol.md and all three clients are made from them.
 """
 
 from collections.abc import Mapping
-from typing import Final, Literal, Required, TypedDict
+from typing import Final, Literal, NotRequired, Required, TypedDict
 
 PROTOCOL: Final = 1
 """The version of these shapes. A daemon also accepts the one before (bridges live for days)."""
@@ -47,8 +47,21 @@ class ReadStamp(TypedDict):
     cursor: str
 
 
+class TermBody(TypedDict):
+    """What one query term gave one item, under `explain`."""
+
+    term: str
+    kind: str
+    weight: float
+    df: int
+    score: float
+
+
 class RetrievedItemBody(TypedDict):
-    """One retrieved item. `source` is `hit` or `link`; `via` is the address that pulled a linked item in."""
+    """One retrieved item. `source` is `hit` or `link`; `via` is the address that pulled a linked item in.
+
+    Under `explain`, `signals` has every number that went into its place, `terms` what each query term gave.
+    """
 
     address: str
     category: str
@@ -64,6 +77,8 @@ class RetrievedItemBody(TypedDict):
     via: str | None
     matched_terms: list[str]
     tokens_est: int
+    signals: NotRequired[Mapping[str, float]]
+    terms: NotRequired[list[TermBody]]
 
 
 class DroppedBody(TypedDict):
@@ -262,7 +277,7 @@ class ChangesAnswer(ReadStamp):
 class VersionBody(TypedDict):
     """A prior text."""
 
-    id: int | str
+    id: int
     ts: str
     cause: str
     action: str
