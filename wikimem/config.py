@@ -105,7 +105,10 @@ def load(
     layout, layout_origins = _layout(choice.path, flat)
     socket_path, socket_origin = places.socket_file(choice.name, env=env, cwd=cwd)
     state_origin = "XDG_STATE_HOME" if env.get("XDG_STATE_HOME", "").startswith("/") else "default"
-    origins |= layout_origins | {"path": choice.origin, "socket_path": socket_origin, "state_dir": state_origin}
+    origins |= layout_origins
+    origins |= {"path": choice.origin, "socket_path": socket_origin, "state_dir": state_origin}
+    origins["name"] = str(user.file) if choice.configured else "the folder's name and a hash of its real path"
+    origins["config_file"] = "there" if user.file.exists() else "not there; defaults hold"
     return _settings(
         choice,
         flat,
@@ -160,8 +163,6 @@ def _travelling(root: Path, user_file: Path | None) -> Flat:
 
 def _layout(root: Path, flat: Flat) -> tuple[Layout, dict[str, str]]:
     """Join the built-in layout, Obsidian's daily notes, and what the configuration says, the last one first."""
-    base = Layout()
-    obsidian = layout_from_obsidian(_daily_notes(root), base)
     given: dict[str, Any] = {
         key: flat[f"vault.{key}"]
         for key in ("wiki_dir", "diary_dir", "preamble_items", "ignore")
@@ -174,12 +175,15 @@ def _layout(root: Path, flat: Flat) -> tuple[Layout, dict[str, str]]:
         given["link_style"] = flat["links.style"]
     if "limits.max_file_bytes" in flat:
         given["max_file_bytes"] = flat["limits.max_file_bytes"]
+    base = Layout(**given)
+    layout = layout_from_obsidian(_daily_notes(root), base)
+    if "diary_dir" in given:  # also where it repeats the default: what is written down wins over Obsidian
+        layout = replace(layout, diary_dir=given["diary_dir"])
     origins = {"vault.diary_format": "default"}
-    if obsidian.diary_format != base.diary_format:
-        origins["vault.diary_format"] = str(root / _DAILY_NOTES)
-    if obsidian.diary_dir != base.diary_dir and "diary_dir" not in given:
-        origins["vault.diary_dir"] = str(root / _DAILY_NOTES)
-    return replace(obsidian, **given), origins
+    for key in ("diary_dir", "diary_format", "ignore"):
+        if getattr(layout, key) != getattr(base, key):
+            origins[f"vault.{key}"] = str(root / _DAILY_NOTES)
+    return layout, origins
 
 
 def _daily_notes(root: Path) -> bytes | None:

@@ -2,8 +2,6 @@
 
 import sys
 
-import click
-
 from wikimem.cli.output import note
 from wikimem.errors import InvalidContent
 
@@ -14,7 +12,7 @@ def content_from(given: str | None) -> str:
         return given
     if sys.stdin.isatty():
         note("reading the content from here; end it with Ctrl-D on a line of its own")
-    data = click.get_binary_stream("stdin").read()
+    data = sys.stdin.buffer.read()
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -102,8 +102,8 @@ def _rows(answer: StatusAnswer, settings: Settings) -> Iterator[tuple[str, str]]
     asked = answer["retrieves"]
     yield "retrieves", f"{asked['count']}, {asked['embedding_used']} with vectors"
     for task in ("rebuild", "embed"):
-        if answer[task]["state"] in ("running", "failed"):  # type: ignore[literal-required] # two keys by name
-            yield task, f"{answer[task]['state']} {answer[task]['detail']}".rstrip()  # type: ignore[literal-required]
+        if answer[task]["state"] in ("running", "failed"):
+            yield task, f"{answer[task]['state']} {answer[task]['detail']}".rstrip()
     if answer["restart_needed"]:
         yield "restart", "needed: another version is installed than runs"
     megabytes = answer["rss_bytes"] / 1e6
