@@ -1,45 +1,41 @@
 """Files: the port through which everything reads and writes the vault, and the disk behind it."""
 
-# ruff: noqa: PTH - names on disk need not be text that pathlib round-trips cheaply, and every call here is one step
+# ruff: noqa: PTH116, PTH118
+# Names on disk need not be UTF-8, and every call here is exactly one step.
 
 import errno
-import hashlib
 import os
 import stat
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
-from wikimem.store.atomic import Replacer
+from wikimem.store.atomic import Replacer, WriteMode
+from wikimem.store.based_on import Stale, bytes_hash
+from wikimem.store.kernel import Kernel
+from wikimem.store.lingering import Keep
+from wikimem.store.stamps import Stamp, stamp_is_racy, stamp_of
+from wikimem.store.steps import step
+from wikimem.store.walking import Walk, WalkFault, is_inside, raise_unreadable
 
-RACY_NS = 2_000_000_000
-_READ_TRIES = 50
+__all__ = [
+    "DiskFiles",
+    "FileRead",
+    "Files",
+    "OutsideVault",
+    "Stale",
+    "Stamp",
+    "WalkFault",
+    "WriteMode",
+    "bytes_hash",
+    "stamp_is_racy",
+    "stamp_of",
+]
+
+_READ_TRIES = 200
 _READ_PAUSE_S = 0.002
-
-WriteMode = Literal["lease", "basic"]
-
-
-@dataclass(frozen=True, slots=True)
-class Stamp:
-    """What `fstat` says about a file's version. Equal stamps mean equal bytes only when the stamp is not racy."""
-
-    dev: int
-    ino: int
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-
-
-def stamp_is_racy(stamp: Stamp, read_at_ns: int) -> bool:
-    """Say whether a later write could have left this stamp unchanged.
-
-    Before kernel 6.13, and on many file systems still, stamps move in steps of up to 10 ms (FAT: 2 s), so a file
-    that changed just before it was read may change again under one stamp. `ctime` counts, because `utimes` sets the
-    other one back.
-    """
-    return stamp.ctime_ns > read_at_ns - RACY_NS
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,26 +52,8 @@ class FileRead:
         return bytes_hash(self.data)
 
 
-@dataclass(frozen=True, slots=True)
-class WalkFault:
-    """A place that could not be walked. `error` is the system's, None for what is skipped on purpose."""
-
-    path: str
-    kind: Literal["unreadable", "outside-vault", "loop", "not-a-file"]
-    error: OSError | None = None
-
-
-class Stale(Exception):
-    """The file no longer holds the bytes that the write was based on; nothing was changed. Read it and redo."""
-
-
 class OutsideVault(PermissionError):
-    """The path leads out of the vault through a symbolic link."""
-
-
-def bytes_hash(data: bytes) -> str:
-    """Return the sha256 (hex) of a file's bytes."""
-    return hashlib.sha256(data).hexdigest()
+    """The path leads out of the vault, through a symbolic link or by its spelling."""
 
 
 class Files(Protocol):
@@ -111,13 +89,18 @@ class Files(Protocol):
         """
 
 
-class DiskFiles:
-    """The files of a real vault."""
+def _keep_nothing(path: str, data: bytes) -> bool:  # noqa: ARG001 - the shape of a `Keep`
+    """Leave displaced files of unknown bytes where they are: nobody here has a history."""
+    return False
 
-    def __init__(self, root: Path) -> None:
+
+class DiskFiles:
+    """The files of a real vault. `keep` is given bytes of an editor that are in no file any more."""
+
+    def __init__(self, root: Path, *, keep: Keep = _keep_nothing, kernel: Kernel | None = None) -> None:
         self.root = root
         self._real_root = os.path.realpath(root)
-        self._replacer = Replacer()
+        self._replacer = Replacer(Kernel() if kernel is None else kernel, keep)
 
     @property
     def write_mode(self) -> WriteMode:
@@ -139,51 +122,55 @@ class DiskFiles:
 
     def stamp(self, path: str) -> Stamp:
         """As in `Files`."""
-        return stamp_of(os.stat(self._inside(path)))
+        found = os.stat(self._inside(path))
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", path)
+        return stamp_of(found)
 
     def write(self, path: str, data: bytes, *, based_on: str | None) -> Stamp:
-        """As in `Files`."""
-        return stamp_of(self._replacer.write(path, self._inside(path), data, based_on))
+        """As in `Files`. Through a symbolic link inside the vault the file it leads to is written."""
+        with step(path, "find the file"):
+            target = self._inside(path)
+        return stamp_of(self._replacer.write(path, target, data, based_on))
 
     def remove(self, path: str, *, based_on: str) -> None:
         """As in `Files`."""
-        self._replacer.remove(path, self._inside(path), based_on)
+        with step(path, "find the file"):
+            target = self._inside(path)
+        self._replacer.remove(path, target, based_on)
 
     def walk(
         self, prefix: str = "", *, suffix: str = ".md", report: Callable[[WalkFault], None] | None = None
     ) -> Iterator[tuple[str, Stamp]]:
         """As in `Files`."""
-        start = os.path.join(self._real_root, prefix) if prefix else self._real_root
-        yield from self._walk(start, prefix, suffix, report or _raise)
+        yield from Walk(self._real_root, suffix, report or raise_unreadable).below(prefix)
 
-    def _walk(
-        self, folder: str, prefix: str, suffix: str, report: Callable[[WalkFault], None]
-    ) -> Iterator[tuple[str, Stamp]]:
-        try:
-            with os.scandir(folder) as found:
-                entries = sorted(found, key=lambda entry: entry.name)
-        except OSError as error:
-            report(WalkFault(prefix, "unreadable", error))
-            return
-        for entry in entries:
-            if entry.name.startswith("."):
-                continue
-            path = f"{prefix}/{entry.name}" if prefix else entry.name
-            if entry.is_dir():
-                yield from self._walk(entry.path, path, suffix, report)
-            elif entry.name.endswith(suffix) and entry.is_file():
-                yield path, stamp_of(entry.stat())
+    def settle(self, path: str) -> None:
+        """Wait until no other program is in the middle of saving this file, where that can be known.
+
+        Raises `TryAgain` when one never lets go, `StorageError` when the file cannot be opened.
+        """
+        with step(path, "find the file"):
+            target = self._inside(path)
+        self._replacer.settle(path, target)
+
+    def probe(self, path: str) -> None:
+        """Find out the `write_mode` from an existing file, changing nothing."""
+        self._replacer.probe(self._inside(path))
+
+    def tidy(self, *, last: bool = False) -> None:
+        """Look again at displaced files whose time has come; `last`: this process ends."""
+        self._replacer.lingering.tidy(last=last)
+
+    def real(self, path: str) -> str:
+        """Return the absolute path with every link resolved. Raises `OutsideVault`."""
+        return self._inside(path)
 
     def _inside(self, path: str) -> str:
         real = os.path.realpath(os.path.join(self._real_root, path))
-        if real != self._real_root and not real.startswith(self._real_root.rstrip("/") + "/"):
+        if not is_inside(real, self._real_root):
             raise OutsideVault(errno.EXDEV, "the path leads out of the vault", path)
         return real
-
-
-def _raise(fault: WalkFault) -> None:
-    if fault.error is not None:
-        raise fault.error
 
 
 def _read_once(place: str) -> FileRead | None:
@@ -204,11 +191,6 @@ def _read_once(place: str) -> FileRead | None:
 
 def _read_all(descriptor: int, size: int) -> bytes:
     parts = []
-    while part := os.read(descriptor, max(size + 1, 65536)):
+    while part := os.read(descriptor, max(size + 1, 65_536)):
         parts.append(part)
     return b"".join(parts)
-
-
-def stamp_of(found: os.stat_result) -> Stamp:
-    """Return the stamp in what `stat` answered."""
-    return Stamp(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)

@@ -1,0 +1,95 @@
+"""Displaced files that somebody may still be writing: they are looked at again before their last name goes."""
+
+# Names on disk need not be UTF-8, and every call here is exactly one step.
+
+import contextlib
+import errno
+import os
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+from wikimem.store.based_on import bytes_hash
+from wikimem.store.kernel import Kernel
+
+LOOK_AGAIN_S = 5.0
+MOST_HELD = 64
+
+# Takes the path in the vault and bytes that are in no file any more; True when they are safe in the history.
+Keep = Callable[[str, bytes], bool]
+
+
+@dataclass(slots=True)
+class _Held:
+    """`name` is the dot-name that is left, None when only the descriptor is."""
+
+    path: str
+    descriptor: int
+    name: str | None
+    due: float
+    known: frozenset[str] = field(default_factory=frozenset)
+
+
+class Lingering:
+    """The files of this process that wait for a second look."""
+
+    def __init__(self, kernel: Kernel, keep: Keep, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._kernel = kernel
+        self._keep = keep
+        self._monotonic = monotonic
+        self._held: list[_Held] = []
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def hold(self, path: str, descriptor: int, name: str | None, known: Collection[str]) -> None:
+        """Look at this open file in five seconds. `known` are the hashes of bytes that are safe.
+
+        A lease on the descriptor is let go: it belongs to the open file description, so that our copy of the
+        descriptor would hold it, and whoever waits in `open()`, for as long as we look.
+        """
+        with contextlib.suppress(OSError):
+            self._kernel.release(descriptor)
+        due = self._monotonic() + LOOK_AGAIN_S
+        self._held.append(_Held(path, os.dup(descriptor), name, due, frozenset(known)))
+        if len(self._held) > MOST_HELD:
+            self._look(self._held.pop(0), last=True)
+
+    def holds(self, name: str) -> bool:
+        """Say whether the file of this name is waiting for its second look."""
+        return any(one.name == name for one in self._held)
+
+    def tidy(self, *, last: bool = False) -> None:
+        """Look at those whose time has come (`last`: at all of them, because the process ends)."""
+        now = self._monotonic()
+        due = [one for one in self._held if last or one.due <= now]
+        self._held = [one for one in self._held if one not in due]
+        for one in due:
+            self._look(one, last=last)
+
+    def _look(self, one: _Held, *, last: bool) -> None:
+        if not last and self._is_open_elsewhere(one.descriptor):
+            one.due = self._monotonic() + LOOK_AGAIN_S
+            self._held.append(one)
+            return
+        try:
+            data = self._kernel.read(one.descriptor)
+            safe = bytes_hash(data) in one.known or self._keep(one.path, data)
+        except OSError:
+            safe = False
+        if one.name is not None and safe and not (last and one.due > self._monotonic()):
+            # Before its time the name stays: the next start looks at it, when nobody can be writing any more.
+            with contextlib.suppress(OSError):
+                if os.path.samestat(self._kernel.stat(one.name), self._kernel.fstat(one.descriptor)):
+                    self._kernel.unlink(one.name)
+        self._kernel.close(one.descriptor)
+
+    def _is_open_elsewhere(self, descriptor: int) -> bool:
+        try:
+            self._kernel.lease(descriptor, "read")
+        except BlockingIOError:
+            return True
+        except OSError as error:
+            return error.errno == errno.EAGAIN
+        self._kernel.release(descriptor)
+        return False

@@ -1,0 +1,111 @@
+"""Walking a vault: every file once by every name that leads to it inside the vault, and every fault named."""
+
+# ruff: noqa: PTH110, PTH112, PTH118
+# Names on disk need not be UTF-8, and a walk over 20,000 files cannot afford an object for each.
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from wikimem.store.stamps import Stamp, stamp_of
+
+FaultKind = Literal["unreadable", "outside-vault", "loop", "dangling", "not-a-file"]
+
+
+@dataclass(frozen=True, slots=True)
+class WalkFault:
+    """A place that could not be walked. `error` is the system's, None for what is skipped on purpose."""
+
+    path: str
+    kind: FaultKind
+    error: OSError | None = None
+
+
+Report = Callable[[WalkFault], None]
+
+
+def raise_unreadable(fault: WalkFault) -> None:
+    """Raise for an unreadable place and pass over the rest: what a walk without a `report` does."""
+    if fault.error is not None:
+        raise fault.error
+
+
+def is_inside(real: str, real_root: str) -> bool:
+    """Say whether a resolved path is the resolved root or lies below it."""
+    return real == real_root or real.startswith(real_root.rstrip("/") + "/")
+
+
+class Walk:
+    """One walk below a resolved root. Symbolic links to folders are followed once each, inside the vault only."""
+
+    def __init__(self, real_root: str, suffix: str, report: Report) -> None:
+        self._root = real_root
+        self._suffix = suffix
+        self._report = report
+        self._followed: set[tuple[int, int]] = set()
+
+    def below(self, prefix: str) -> Iterator[tuple[str, Stamp]]:
+        """Yield path and stamp of every file that ends in the suffix, in the order of the paths."""
+        folder = os.path.join(self._root, prefix) if prefix else self._root
+        yield from self._folder(folder, prefix, (os.path.realpath(folder),))
+
+    def _folder(self, folder: str, prefix: str, chain: tuple[str, ...]) -> Iterator[tuple[str, Stamp]]:
+        try:
+            with os.scandir(folder) as found:
+                entries = sorted((entry for entry in found if entry.name[:1] != "."), key=_order)
+        except OSError as error:
+            self._report(WalkFault(prefix, "unreadable", error))
+            return
+        for entry in entries:
+            path = f"{prefix}/{entry.name}" if prefix else entry.name
+            if entry.is_symlink():
+                yield from self._link(entry, path, chain)
+            elif entry.is_dir(follow_symlinks=False):
+                yield from self._folder(entry.path, path, (*chain, f"{chain[-1]}/{entry.name}"))
+            elif entry.name.endswith(self._suffix):
+                yield from self._file(entry, path)
+
+    def _file(self, entry: "os.DirEntry[str]", path: str) -> Iterator[tuple[str, Stamp]]:
+        try:
+            found = entry.stat()
+        except FileNotFoundError:  # gone since the folder was listed
+            return
+        except OSError as error:
+            self._report(WalkFault(path, "unreadable", error))
+            return
+        if stat.S_ISREG(found.st_mode):
+            yield path, stamp_of(found)
+        else:
+            self._report(WalkFault(path, "not-a-file"))
+
+    def _link(self, entry: "os.DirEntry[str]", path: str, chain: tuple[str, ...]) -> Iterator[tuple[str, Stamp]]:
+        try:
+            real = os.path.realpath(entry.path, strict=True)
+        except FileNotFoundError:
+            if entry.name.endswith(self._suffix):
+                self._report(WalkFault(path, "dangling"))
+            return
+        except OSError as error:
+            self._report(WalkFault(path, "loop" if not os.path.exists(entry.path) else "unreadable", error))
+            return
+        is_folder = os.path.isdir(real)
+        if not is_folder and not entry.name.endswith(self._suffix):
+            return
+        if not is_inside(real, self._root):
+            self._report(WalkFault(path, "outside-vault"))
+        elif not is_folder:
+            yield from self._file(entry, path)
+        elif any(is_inside(one, real) for one in chain):
+            self._report(WalkFault(path, "loop"))
+        elif not any(part.startswith(".") for part in os.path.relpath(real, self._root).split("/")):
+            link = entry.stat(follow_symlinks=False)
+            if (link.st_dev, link.st_ino) not in self._followed:
+                self._followed.add((link.st_dev, link.st_ino))
+                yield from self._folder(real, path, (*chain, real))
+
+
+def _order(entry: "os.DirEntry[str]") -> str:
+    # A folder's paths go on with `/`, so that is what its name must be compared with: `a.md` comes before `a/b.md`.
+    return entry.name if not entry.is_dir(follow_symlinks=False) else f"{entry.name}/"
