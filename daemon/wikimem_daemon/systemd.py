@@ -16,7 +16,8 @@ FIRST_FD = 3
 _STATUS_CHARS = 1000
 """The manager reads at most 4096 bytes of a datagram (PIPE_BUF); a longer STATUS would take READY=1 down with it."""
 
-_SEND_TIMEOUT_S = 1.0
+_SEND_TIMEOUT_S = 0.3
+"""A manager that does not read must not hold up the event loop: the next `WATCHDOG=1` will do."""
 
 
 def notify(*lines: str, **fields: object) -> bool:

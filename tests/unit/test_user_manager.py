@@ -1,0 +1,119 @@
+"""What systemd's commands say, and what is made of it."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from wikimem import user_manager
+from wikimem.errors import Unreachable
+from wikimem.user_manager import Ran
+
+DONE = Ran(0, "", "")
+FAILED = "LoadState=loaded\nActiveState=failed\nSubState=failed\nResult=exit-code\nExecMainStatus=1\nNRestarts=5\n"
+RUNNING = "LoadState=loaded\nActiveState=active\nSubState=running\nResult=success\nMainPID=77\nStatusText=a=b\n"
+
+
+class Commands:
+    """Answers commands by the words that they hold; remembers what was asked."""
+
+    def __init__(self, answers: dict[str, Ran], otherwise: Ran = DONE) -> None:
+        self.answers = answers
+        self.otherwise = otherwise
+        self.asked: list[str] = []
+
+    def __call__(self, command: Sequence[str]) -> Ran:
+        line = " ".join(command)
+        self.asked.append(line)
+        return next((answer for words, answer in self.answers.items() if words in line), self.otherwise)
+
+
+def test_a_running_service_is_not_failed() -> None:
+    commands = Commands({"show": Ran(0, RUNNING, "")})
+    assert user_manager.failed_unit("notes", run=commands) is None
+    state = user_manager.unit_state("wikimem@notes.service", run=commands)
+    assert state is not None
+    assert (state.active, state.main_pid, state.status_text) == ("active", 77, "a=b")
+
+
+def test_a_failed_service_comes_with_its_last_line_and_the_way_out() -> None:
+    commands = Commands({"show": Ran(0, FAILED, ""), "journalctl": Ran(0, "no space left\n", "")})
+    failed = user_manager.failed_unit("notes", run=commands)
+    assert failed is not None
+    assert (failed.unit, failed.result, failed.last_line) == (
+        "wikimem@notes.service",
+        "exit-code (status 1)",
+        "no space left",
+    )
+    assert "systemctl --user reset-failed wikimem@notes.service wikimem@notes.socket" in failed.hint
+    assert "systemctl --user start wikimem@notes.socket wikimem@notes.service" in failed.hint
+
+
+def test_a_failed_socket_is_found_behind_a_service_that_is_only_dead() -> None:
+    dead = Ran(0, "LoadState=loaded\nActiveState=inactive\nSubState=dead\nResult=success\n", "")
+    failed = user_manager.failed_unit(
+        "notes", run=Commands({"show wikimem@notes.socket": Ran(0, FAILED, ""), "show": dead})
+    )
+    assert failed is not None
+    assert failed.unit == "wikimem@notes.socket"
+
+
+def test_nothing_is_failed_where_no_manager_answers() -> None:
+    commands = Commands({}, otherwise=Ran(1, "", "Failed to connect to bus: No medium found"))
+    assert user_manager.failed_unit("notes", run=commands) is None
+    assert not user_manager.start_socket("notes", run=commands)
+
+
+@pytest.mark.parametrize("word", ["running", "degraded", "starting"])
+def test_a_manager_that_is_up_is_enough(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda _: "/bin/systemctl")
+    user_manager.require_manager(Commands({}, otherwise=Ran(1, word + "\n", "")))
+
+
+def test_a_user_without_a_manager_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda _: "/bin/systemctl")
+    commands = Commands({}, otherwise=Ran(1, "offline\n", "Failed to connect to bus: No medium found\n"))
+    with pytest.raises(Unreachable, match="Failed to connect to bus: No medium found") as caught:
+        user_manager.require_manager(commands)
+    assert "wikimem serve" in caught.value.hint
+    assert caught.value.exit_status == 69
+
+
+def test_a_machine_without_systemd_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    with pytest.raises(Unreachable, match="no systemd here") as caught:
+        user_manager.require_manager(Commands({}))
+    assert "wikimem serve" in caught.value.hint
+    assert "docs/macos.md" in caught.value.hint
+
+
+SANDBOX = """# PrivateIPC=yes is left out
+[Service]
+PrivateUsers=yes
+InaccessiblePaths=-%h/.ssh
+ProtectProc=invisible
+CapabilityBoundingSet=
+"""
+
+
+def test_the_probe_tries_the_namespace_then_the_whole_sandbox() -> None:
+    commands = Commands({})
+    assert user_manager.sandbox_refusal(SANDBOX, run=commands) == ""
+    assert commands.asked == [
+        "systemd-run --user --wait --quiet -p PrivateUsers=yes true",
+        "systemd-run --user --wait --quiet -p PrivateUsers=yes -p ProtectProc=invisible -p CapabilityBoundingSet= true",
+    ]
+
+
+@pytest.mark.parametrize("refused", ["-p PrivateUsers=yes true", "ProtectProc"])
+def test_a_refused_probe_says_its_status(refused: str) -> None:
+    commands = Commands({refused: Ran(217, "", "\nJob failed.\n")})
+    assert user_manager.sandbox_refusal(SANDBOX, run=commands) == "systemd-run ended with 217: Job failed."
+
+
+@pytest.mark.parametrize(("told", "known"), [("yes\n", True), ("no\n", False)])
+def test_lingering_is_what_logind_says(told: str, known: bool) -> None:
+    assert user_manager.linger({"USER": "me"}, run=Commands({"show-user me": Ran(0, told, "")})) is known
+
+
+def test_a_command_that_does_not_exist_is_an_answer_not_an_exception() -> None:
+    assert user_manager.run(["wikimem-no-such-command"]).status == 127
