@@ -12,9 +12,11 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from wikimem.text.blocks import Blocks
 from wikimem.text.code_spans import CodeMap, code_map
 
 _TOKEN = re.compile(r"`+|%%|\$\$|<!--")
+_BLANKED = bytes(0x0A if byte == 0x0A else 0x20 for byte in range(256))
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
 
@@ -27,6 +29,20 @@ class Mark:
 
 
 Range = tuple[int, int]
+
+
+def find_marks_in_file(buffer: bytes, blocks: Blocks, start: int = 0) -> list[Mark]:
+    """Return the marks of a scanned buffer from `start` on; their offsets are bytes."""
+    parts = [buffer[:start].translate(_BLANKED)]
+    position = start
+    for block in blocks.opaque:  # a fence or a backtick in an HTML block opens no code
+        if block.kind == "html":
+            parts += [buffer[position : block.start], buffer[block.start : block.end].translate(_BLANKED)]
+            position = block.end
+    parts.append(buffer[position:])
+    # Latin-1 gives one character per byte, so the offsets that come back are those of the buffer.
+    text = b"".join(parts).decode("latin-1")
+    return find_marks(text, code_map(text), [(block.start, block.end) for block in blocks.opaque])
 
 
 def find_marks(text: str, code: CodeMap, opaque: Sequence[Range] = ()) -> list[Mark]:
@@ -81,14 +97,18 @@ def _next_of_kind(marks: Sequence[Mark]) -> list[int | None]:
     return following
 
 
+def outside(marks: Sequence[Mark], lines: Sequence[Range]) -> list[Mark]:
+    """Return the marks that stand in none of the (ordered) lines."""
+    starts = [start for start, _ in lines]
+    indexes = (bisect_right(starts, mark.start) - 1 for mark in marks)
+    return [mark for mark, i in zip(marks, indexes, strict=True) if i < 0 or mark.start >= lines[i][1]]
+
+
 def hidden_ranges(marks: Sequence[Mark], lines: Sequence[Range], sections: Sequence[int]) -> list[Range]:
     """Return what pairs hide. `lines` are the heading lines, `sections` the offsets at which a section starts."""
-    line_starts = [start for start, _ in lines]
     by_section: dict[int, list[Mark]] = {}
-    for mark in marks:
-        index = bisect_right(line_starts, mark.start) - 1
-        if index < 0 or mark.start >= lines[index][1]:
-            by_section.setdefault(bisect_right(sections, mark.start), []).append(mark)
+    for mark in outside(marks, lines):
+        by_section.setdefault(bisect_right(sections, mark.start), []).append(mark)
     ranges: list[Range] = []
     left: list[Mark] = []
     for section in sorted(by_section):

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wikimem.text.blocks import Blocks, Heading, Opaque, Tail, TailKind, flatten_line_ends, scan
-from wikimem.text.code_spans import code_map
-from wikimem.text.comments import find_marks, hidden_ranges, visible_text
+from wikimem.text.comments import find_marks_in_file, hidden_ranges, visible_text
 from wikimem.text.decoding import BOM
 from wikimem.text.frontmatter import Span, find_frontmatter
 from wikimem.text.problems import Problem
@@ -70,8 +69,9 @@ class Document:
         frontmatter, _, _ = find_frontmatter(data)
         bom = len(BOM) if data.startswith(BOM) else 0
         buffer = flatten_line_ends(data)
-        blocks = scan(buffer, frontmatter.end if frontmatter else bom)
-        shown = _shown(buffer, blocks)
+        start = frontmatter.end if frontmatter else bom
+        blocks = scan(buffer, start)
+        shown = _shown(buffer, blocks, start)
         headings = tuple(heading for heading in shown if not heading.setext)
         return cls(
             data=data,
@@ -97,16 +97,13 @@ def newline_of(data: bytes) -> bytes:
     return max(counts, key=lambda newline: counts[newline])
 
 
-def _shown(buffer: bytes, blocks: Blocks) -> Sequence[Heading]:
+def _shown(buffer: bytes, blocks: Blocks, start: int) -> Sequence[Heading]:
     """Return the headings that no `%%` comment and no `$$` formula hides."""
     if not blocks.headings or (b"%%" not in buffer and b"$$" not in buffer):
         return blocks.headings
-    # Latin-1 gives one character per byte: the offsets that come back are those of the file.
-    text = _without_html(buffer, blocks.opaque).decode("latin-1")
-    opaque = [(block.start, block.end) for block in blocks.opaque]
     lines = [(heading.start, heading.end) for heading in blocks.headings if not heading.setext]
     starts = [heading.start for heading in blocks.headings if heading.level <= 2 and not heading.setext]
-    ranges = hidden_ranges(find_marks(text, code_map(text), opaque), lines, starts)
+    ranges = hidden_ranges(find_marks_in_file(buffer, blocks, start), lines, starts)
     firsts = [start for start, _ in ranges]
     furthest = _running_max([end for _, end in ranges])
 
@@ -122,19 +119,6 @@ def _running_max(values: Sequence[int]) -> list[int]:
     for value in values:
         result.append(max(value, result[-1]) if result else value)
     return result
-
-
-def _without_html(buffer: bytes, opaque: Sequence[Opaque]) -> bytes:
-    """Return `buffer` with HTML blocks blanked: a fence or backtick in one opens no code."""
-    parts: list[bytes] = []
-    position = 0
-    for block in opaque:
-        if block.kind == "html":
-            blank = b"".join(b"\n" if byte == 0x0A else b" " for byte in buffer[block.start : block.end])
-            parts += [buffer[position : block.start], blank]
-            position = block.end
-    parts.append(buffer[position:])
-    return b"".join(parts)
 
 
 def _sections(headings: Sequence[Heading], size: int) -> tuple[Section, ...]:

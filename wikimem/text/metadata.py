@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 _COMMENT = re.compile(r"[ \t]*<!--[ \t]*wikimem:(?P<fields>[^\n\r]*?)-->[ \t]*\Z")
-_CANONICAL_TS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00\Z")
 _KEYS = {"owner": "owner", "source": "source_conv", "ts": "ts"}
 
 
@@ -21,12 +20,8 @@ class Metadata:
 
 def normalise_ts(value: str) -> str | None:
     """Return an ISO-8601 time as UTC with second precision, or None when it is none; without an offset it is UTC."""
-    if _CANONICAL_TS.match(value):
-        text = value
-    else:
-        text = value.strip()
     try:
-        moment = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(value.strip())
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

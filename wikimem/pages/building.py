@@ -1,0 +1,183 @@
+"""From parts to a page: items with tags, headings, block ids, links, problems."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from wikimem.pages.items import RecallItem
+from wikimem.pages.page import Page, PageHeading, PageKind, PageLink
+from wikimem.pages.parts import Part
+from wikimem.text.blocks import Heading
+from wikimem.text.decoding import decode, is_utf8
+from wikimem.text.document import Document
+from wikimem.text.frontmatter import Frontmatter, read_frontmatter
+from wikimem.text.links import find_links, find_links_with_problems
+from wikimem.text.names import collapse
+from wikimem.text.problems import Problem
+from wikimem.text.tags import block_ids, inline_tags
+
+MakeItem = Callable[[Part], RecallItem]
+
+
+def build_page(
+    path: str,
+    kind: PageKind,
+    category: str,
+    doc: Document,
+    parts: Sequence[Part],
+    *,
+    make_item: MakeItem,
+    problems: Sequence[Problem] = (),
+) -> Page:
+    """Put a page together from the parts that are served."""
+    frontmatter = read_frontmatter(doc.data)
+    gaps = tuple(_gaps(doc, parts))
+    page_tags = _page_tags(doc, frontmatter, gaps)
+    items: list[RecallItem] = []
+    blocks: list[tuple[str, str]] = []
+    links: list[PageLink] = []
+    found = [*frontmatter.problems, *doc.problems, *problems]
+    for part in parts:
+        item = make_item(part)
+        items.append(replace(item, tags=_item_tags(page_tags, part)))
+        address = item.address
+        blocks += ((block, address) for block in block_ids(part.content))
+        found += part.problems
+        if "[" in part.content or "<" in part.content:
+            found += _add_links(part, address, links)
+    links += _outside_links(doc, frontmatter, gaps)
+    links.sort(key=lambda link: link.line)
+    return Page(
+        path=path,
+        kind=kind,
+        category=category,
+        items=tuple(items),
+        tags=page_tags,
+        aliases=frontmatter.aliases,
+        headings=tuple(_headings(doc, parts, items)),
+        blocks=tuple(blocks),
+        links=tuple(links),
+        problems=tuple(sorted([*found, *_file_problems(doc)], key=lambda problem: problem.line)),
+    )
+
+
+def _gaps(doc: Document, parts: Sequence[Part]) -> Iterator[tuple[int, int, int]]:
+    """Yield what lies outside the items' bodies: start, end, and where the next item's heading begins."""
+    position = doc.body_start
+    for part in parts:
+        yield position, part.body.start, part.start
+        position = part.body.end
+    yield position, len(doc.data), len(doc.data)
+
+
+def _page_tags(doc: Document, frontmatter: Frontmatter, gaps: Sequence[tuple[int, int, int]]) -> tuple[str, ...]:
+    """Return the note's own tags: those of the frontmatter, and inline ones that stand in no item."""
+    tags = dict.fromkeys(frontmatter.tags)
+    for start, _, heading in gaps:
+        if heading > start and doc.data.find(b"#", start, heading) >= 0:
+            tags.update(dict.fromkeys(inline_tags(decode(doc.data[start:heading]))))
+    return tuple(tags)
+
+
+def _item_tags(page_tags: tuple[str, ...], part: Part) -> tuple[str, ...]:
+    own = inline_tags(part.content)
+    if part.heading is not None and b"#" in part.heading.text and not part.lead:
+        own = (*inline_tags(decode(part.heading.text)), *own)
+    return tuple(dict.fromkeys((*page_tags, *own))) if own else page_tags
+
+
+def _add_links(part: Part, address: str, links: list[PageLink]) -> list[Problem]:
+    found, problems = find_links_with_problems(part.content)
+    links.extend(PageLink(address, link, part.line_of(link.start)) for link in found)
+    first = part.line if part.lead else part.content_line
+    return [replace(problem, line=problem.line + first - 1) for problem in problems]
+
+
+def _outside_links(doc: Document, frontmatter: Frontmatter, gaps: Sequence[tuple[int, int, int]]) -> Iterator[PageLink]:
+    """Yield the links of headings, preamble and properties; their offsets are in `file_text` of the file."""
+    yield from _property_links(doc, frontmatter)
+    line = counted = characters = 0
+    for start, end, _ in gaps:
+        if doc.data.find(b"[", start, end) < 0 and doc.data.find(b"<knowledge", start, end) < 0:
+            continue
+        text = file_text(doc.data[start:end])
+        found = find_links(text)
+        if not found:
+            continue
+        line += _line_ends(doc.data[counted:start])
+        characters += len(file_text(doc.data[counted:start]))
+        counted = start
+        for link in found:
+            at = 1 + line + _line_ends(text[: link.start].encode("utf-8", "surrogateescape"))
+            shifted = replace(link, start=link.start + characters, end=link.end + characters)
+            yield PageLink(None, shifted, at)
+
+
+def _property_links(doc: Document, frontmatter: Frontmatter) -> Iterator[PageLink]:
+    if doc.frontmatter is None:
+        return
+    block = file_text(doc.data[doc.frontmatter.start : doc.frontmatter.end])
+    before = len(file_text(doc.data[: doc.frontmatter.start]))
+    position = 0
+    for text in _strings(frontmatter.properties):
+        for link in find_links(text):
+            written = text[link.start : link.end]
+            found = block.find(written, position)
+            start = max(found, 0)
+            position = start + len(written) if found >= 0 else position
+            line = 1 + _line_ends(block[:start].encode("utf-8", "surrogateescape"))
+            yield PageLink(None, replace(link, start=before + start, end=before + start + len(written)), line)
+
+
+def _strings(properties: Mapping[str, object]) -> Iterator[str]:
+    """Yield the texts in which Obsidian looks for links: a property's own, or those of its list."""
+    for value in properties.values():
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str) and "[" in text:
+                yield text
+
+
+def file_text(data: bytes) -> str:
+    """Return a file's text for offsets outside items: every byte kept (surrogates), line ends as they are."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _line_ends(data: bytes) -> int:
+    return data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
+
+
+def _headings(doc: Document, parts: Sequence[Part], items: Sequence[RecallItem]) -> Iterator[PageHeading]:
+    everything: Sequence[Heading] = doc.headings
+    if doc.setext:
+        everything = sorted((*doc.headings, *doc.setext), key=lambda heading: heading.start)
+    index = 0
+    for heading in everything:
+        while index < len(parts) and parts[index].body.end <= heading.start:
+            index += 1
+        inside = index < len(parts) and parts[index].start <= heading.start
+        text = collapse(decode(heading.text))
+        yield PageHeading(text, heading.level, heading.line, items[index].address if inside else None)
+
+
+def _file_problems(doc: Document) -> Iterator[Problem]:
+    for section in doc.sections:
+        if not section.heading.text:
+            yield Problem(
+                "empty-name",
+                section.heading.line,
+                "This heading has no text, so what stands below it has no name and is not served.",
+                "Write a name after the `##`.",
+            )
+    if not is_utf8(doc.data):
+        line = 1
+        try:
+            doc.data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = 1 + _line_ends(doc.data[: error.start])
+        message = (
+            "The file is not UTF-8; the bytes that are not show as \N{REPLACEMENT CHARACTER}, and stay as they are."
+        )
+        yield Problem("not-utf8", line, message, "Save the file as UTF-8.")
+    if b"\x00" in doc.data:
+        line = 1 + _line_ends(doc.data[: doc.data.index(b"\x00")])
+        message = "The file holds NUL bytes; they show as \N{REPLACEMENT CHARACTER}."
+        yield Problem("nul-bytes", line, message, "Check that this is a text file.")

@@ -1,0 +1,168 @@
+"""Edits as bytes: what is put where, and the proof that nothing else changed its meaning."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wikimem.errors import InvalidContent
+from wikimem.pages.items import RecallItem
+from wikimem.pages.parts import heading_name, part_of
+from wikimem.text.decoding import BOM, encode
+from wikimem.text.document import Document, Section
+from wikimem.text.metadata import Metadata, render_metadata
+from wikimem.text.problems import Problem
+
+# Ends a list or paragraph where nothing else can: read as provenance without fields, so it is no content.
+EMPTY_COMMENT = "<!-- wikimem: -->"
+_ENDS_BLANK = re.compile(rb"(?:\A|\n|\r(?!\n))[ \t]*(?:\r\n|\n|\r)\Z")
+_TRAILING_BLANKS = re.compile(rb"[ \t\r\n]*\Z")
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What an edit makes of a file.
+
+    `data` is the new file (None: delete it), `replaced` the texts that are no longer in it, in document order, the
+    last of them the one that was served. `item` is the touched item as it will be read (None after a removal).
+    """
+
+    data: bytes | None
+    replaced: tuple[RecallItem, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    item: RecallItem | None = None
+
+
+def render_part(heading: str | None, content: str, comment: str | None) -> str:
+    """Return an item in the seed's form, without a final line end; `heading` is None for its body alone."""
+    pieces = [piece for piece in (heading, content or None, comment) if piece is not None]
+    return "\n\n".join(pieces)
+
+
+def comment_for(metadata: Metadata, *, needed: bool) -> str | None:
+    """Return the metadata comment; where an end is needed, one without fields rather than none."""
+    return render_metadata(metadata) or (EMPTY_COMMENT if needed else None)
+
+
+def ends_line(data: bytes) -> bool:
+    """Tell whether what follows `data` starts a line."""
+    return not data or data == BOM or data.endswith((b"\n", b"\r"))
+
+
+def with_blank_line(data: bytes, newline: bytes) -> bytes:
+    """Return `data` followed by what is missing so that a blank line, or the file's start, precedes what comes next."""
+    if not data or data == BOM:
+        return data
+    if not ends_line(data):
+        data = glued(data, newline)
+    return data if _ENDS_BLANK.search(data) else glued(data, newline)
+
+
+def glued(data: bytes, more: bytes) -> bytes:
+    r"""Return both, kept apart: a `\n` after a lone `\r` would make one line end of the two."""
+    if data.endswith(b"\r") and more.startswith(b"\n"):
+        return data + b"\r" + more
+    return data + more
+
+
+def closed(doc: Document) -> tuple[bytes, tuple[Problem, ...]]:
+    """Return the file with what is open at its end closed, and the problem that reports it."""
+    if doc.open_tail is None:
+        return doc.data, ()
+    data = doc.data if ends_line(doc.data) else glued(doc.data, doc.newline)
+    line = doc.problems[0].line if doc.problems else 0
+    closer = doc.closer.decode("ascii")
+    problem = Problem(
+        f"closed-{doc.open_tail}",
+        line,
+        f"What starts here was never closed; `{closer}` was put at the end of the file before the new item.",
+        "Move the closing line to where it belongs.",
+    )
+    return data + doc.closer + doc.newline, (problem,)
+
+
+def appended(data: bytes, block: str, newline: bytes, *, final_newline: bool) -> bytes:
+    """Return `data` with a block at its end, which is the only place without a blank line after it."""
+    result = glued(with_blank_line(data, newline), encode(block, newline))
+    return result + newline if final_newline else result
+
+
+def inserted(data: bytes, position: int, block: str, newline: bytes) -> bytes:
+    """Return `data` with a block before the heading that starts at `position`."""
+    before = with_blank_line(data[:position], newline)
+    return before + encode(block, newline) + newline + newline + data[position:]
+
+
+def replaced_body(data: bytes, start: int, end: int, body: str, newline: bytes) -> bytes:
+    """Return `data` with the body of an item replaced; the blank lines that ended it stay."""
+    trailing = _trailing(data[start:end], newline, last=end == len(data))
+    head = data[:start]
+    if body:
+        if not ends_line(head):
+            head = glued(head, newline)
+        head = glued(head, newline) if head and head != BOM else head
+        head += encode(body, newline)
+    elif not ends_line(head) and trailing:
+        head = glued(head, newline)
+    return glued(head, trailing) + data[end:]
+
+
+def _trailing(body: bytes, newline: bytes, *, last: bool) -> bytes:
+    """Return the line ends that close a body: as they were, and before a heading at least a blank line."""
+    found = _TRAILING_BLANKS.search(body)
+    blanks = found[0] if found else b""
+    first = _LINE_END.search(blanks)
+    trailing = blanks[first.start() :] if first else b""
+    if last:
+        return trailing
+    count = len(_LINE_END.findall(trailing))
+    for _ in range(2 - count):
+        trailing = glued(trailing, newline)
+    return trailing
+
+
+def cut(data: bytes, start: int, end: int) -> bytes:
+    """Return `data` without an item. With the file's last one goes the blank line that set it off."""
+    if end < len(data):
+        return data[:start] + data[end:]
+    kept = data[:start]
+    if kept != BOM and _ENDS_BLANK.search(kept):
+        kept = _without_last_line_end(kept)
+        kept = kept.rstrip(b" \t") if not ends_line(kept) else kept
+    return kept if ends_line(data) else _without_last_line_end(kept)
+
+
+def _without_last_line_end(data: bytes) -> bytes:
+    for ending in (b"\r\n", b"\n", b"\r"):
+        if data.endswith(ending):
+            return data[: -len(ending)]
+    return data
+
+
+def prove_kept(old: Sequence[bytes], new: Sequence[bytes], *, closer: bytes = b"") -> None:
+    """Raise `InvalidContent` unless the untouched sections are the same before and after an edit.
+
+    This is the last line of defence, not a rule that content is written against: it holds when the scanner and the
+    cleaning agree, and turns their disagreement into a refused write instead of a changed note.
+    """
+    expected = [section.rstrip() for section in old]
+    if closer and expected:
+        expected[-1] = _LINE_END.sub(b"\n", expected[-1] + b"\n" + closer).rstrip()
+        new = [*new[:-1], _LINE_END.sub(b"\n", new[-1])] if new else new
+    if expected != [section.rstrip() for section in new]:
+        raise InvalidContent(
+            "The content would change what another item of the file means.",
+            hint="Write it without comments, HTML or formulas that span blank lines.",
+        )
+
+
+def raw_sections(doc: Document, left_out: Sequence[Section] = ()) -> list[bytes]:
+    """Return the bytes of every section but those left out."""
+    starts = {section.start for section in left_out}
+    return [doc.data[section.start : section.end] for section in doc.sections if section.start not in starts]
+
+
+def section_reads_as(doc: Document, section: Section, name: str, content: str) -> bool:
+    """Tell whether a section gives the name and content that were written."""
+    part = part_of(doc, section.heading, section.end, name)
+    return part.content == content and heading_name(section.heading.text) == name

@@ -1,0 +1,71 @@
+"""Any file of a vault, read as the page that it is. Reading never raises on content."""
+
+import re
+
+from wikimem.pages.day import read_day_page
+from wikimem.pages.layout import Layout
+from wikimem.pages.page import Page
+from wikimem.pages.wiki import read_wiki_page
+from wikimem.text.blocks import flatten_line_ends, scan
+from wikimem.text.problems import Problem
+
+_CONFLICT = re.compile(rb"^<{7}(?:[ \t][^\n]*)?\n", re.MULTILINE)
+_DIVIDER = re.compile(rb"^={7}[ \t]*\n", re.MULTILINE)
+_CONFLICT_END = re.compile(rb"^>{7}(?:[ \t][^\n]*)?(?:\n|\Z)", re.MULTILINE)
+
+
+def read_page(path: str, data: bytes, layout: Layout) -> Page:
+    """Read a file by what its path says it is; a file that is no memory gives a page without items."""
+    place = layout.classify(path)
+    if place.kind == "diary":
+        return read_day_page(path, data, layout)
+    if place.kind == "wiki":
+        return read_wiki_page(path, data, layout)
+    if place.kind == "conflict-copy":
+        return Page(path, "wiki", place.category, problems=(conflict_copy_problem(),))
+    return Page(path, "wiki", place.category)
+
+
+def too_large_page(path: str, size: int, layout: Layout) -> Page:
+    """Return the page of a file that is larger than `layout.max_file_bytes`: it is not read, only reported."""
+    place = layout.classify(path)
+    kind = "diary" if place.kind == "diary" else "wiki"
+    problem = Problem(
+        "too-large",
+        0,
+        f"The file has {size} bytes; files over {layout.max_file_bytes} are not read.",
+        "Split it, or raise `limits.max_file_bytes` in the configuration.",
+    )
+    return Page(path, kind, place.category, problems=(problem,))  # type: ignore[arg-type]
+
+
+def conflict_copy_problem() -> Problem:
+    """Return what is said about a copy that a sync tool made of a conflicting version."""
+    return Problem(
+        "conflict-copy",
+        0,
+        "A sync tool left this copy of a conflicting version; it is not indexed.",
+        "Merge what is missing into the note by hand, then delete the copy.",
+    )
+
+
+def has_git_markers(data: bytes) -> bool:
+    """Tell whether an unresolved git merge stands in the file: the three marks in order, not shown as code."""
+    return git_marker_line(data) is not None
+
+
+def git_marker_line(data: bytes) -> int | None:
+    """Return the line of the first conflict mark, or None. A conflict that starts inside a fence is an example."""
+    if b"<<<<<<<" not in data or b">>>>>>>" not in data:
+        return None
+    buffer = flatten_line_ends(data)
+    fences = [(block.start, block.end) for block in scan(buffer).opaque if block.kind == "fence"]
+    for opening in _CONFLICT.finditer(buffer):
+        divider = _DIVIDER.search(buffer, opening.end())
+        if divider is None:
+            return None
+        if _CONFLICT_END.search(buffer, divider.end()) is None:
+            return None
+        if not any(start <= opening.start() < end for start, end in fences):
+            return buffer.count(b"\n", 0, opening.start()) + 1
+    return None
