@@ -1,0 +1,225 @@
+"""What a link can lead to: every file, item, heading and block of the vault, found by the name that a link uses.
+
+The catalogue also says, when a page changes, which *keys* changed: a key names one thing that a resolution looked up,
+so that only the edges that looked it up are resolved again.
+"""
+
+import posixpath
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from wikimem.pages.page import Page
+from wikimem.text.names import fold_heading, fold_name
+
+Key = str
+
+
+def file_key(name: str) -> Key:
+    """Return the key of all files of one folded file name."""
+    return f"f{name}"
+
+
+def item_key(category: str, name: str) -> Key:
+    """Return the key of the items of one folded category and folded name."""
+    return f"i{category}:{name}"
+
+
+def label_key(name: str) -> Key:
+    """Return the key of all items of one folded name, and of the aliases that read so."""
+    return f"l{name}"
+
+
+def anchor_key(path: str, anchor: str) -> Key:
+    """Return the key of a page's headings, or block (`^id`), of one folded text."""
+    return f"a{path}#{anchor}"
+
+
+def outline_key(path: str) -> Key:
+    """Return the key of a page's whole outline, which nested headings depend on."""
+    return f"o{path}"
+
+
+def fold_path(path: str) -> str:
+    """Return the form in which Obsidian compares paths: NFC, no-break spaces as spaces, lower case (ß stays ß)."""
+    return unicodedata.normalize("NFC", path).replace("\u00a0", " ").lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading of an outline: its level, its text as anchors are compared, and the item that it lies in, if any."""
+
+    level: int
+    anchor: str
+    item: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What one page offers to links.
+
+    `names` has the addresses of the served items by folded name (a diary entry's also with `#2`), `blocks` an item's
+    address by block id, `title_item` the item that stands for the whole note: its prose above the first heading.
+    """
+
+    path: str
+    folded_path: str
+    category: str
+    is_day: bool
+    names: dict[str, tuple[str, ...]]
+    headings: tuple[Heading, ...]
+    blocks: dict[str, str]
+    aliases: tuple[str, ...]
+    title_item: str | None
+
+    @property
+    def file_name(self) -> str:
+        """The folded file name, extension included."""
+        return posixpath.basename(self.folded_path)
+
+    def provides(self) -> Iterator[tuple[Key, object]]:
+        """Yield every key that this page has a say in, with what it says."""
+        yield file_key(self.file_name), self.path
+        category = fold_name(self.category)
+        for name, addresses in self.names.items():
+            yield item_key(category, name), addresses
+            if not self.is_day:
+                yield label_key(name), addresses
+        for alias in self.aliases:
+            yield label_key(alias), self.title_item
+        by_anchor: dict[str, list[Heading]] = {}
+        for heading in self.headings:
+            by_anchor.setdefault(heading.anchor, []).append(heading)
+        for anchor, headings in by_anchor.items():
+            yield anchor_key(self.path, anchor), tuple(headings)
+        for block, address in self.blocks.items():
+            yield anchor_key(self.path, f"^{block}"), address
+        yield outline_key(self.path), self.headings
+
+
+def outline_of(page: Page) -> Outline:
+    """Return what a page offers to links."""
+    names: dict[str, tuple[str, ...]] = {}
+    for item in page.items:
+        name = fold_name(item.name)
+        if item.ordinal > 1:
+            name = f"{name}#{item.ordinal}"
+        names[name] = (*names.get(name, ()), item.address)
+    heading_lines = {heading.line for heading in page.headings if heading.level == 2}
+    titles = [item.address for item in page.items if item.line not in heading_lines] if page.kind == "wiki" else []
+    return Outline(
+        path=page.path,
+        folded_path=fold_path(page.path),
+        category=page.category,
+        is_day=page.kind == "diary",
+        names=names,
+        headings=tuple(Heading(h.level, fold_heading(h.text), h.item) for h in page.headings),
+        blocks={block.lower(): address for block, address in reversed(page.blocks)},
+        aliases=tuple(dict.fromkeys(fold_name(alias) for alias in page.aliases)),
+        title_item=titles[0] if titles else None,
+    )
+
+
+class Catalogue:
+    """All outlines, by everything that links call them by."""
+
+    def __init__(self) -> None:
+        self._outlines: dict[str, Outline] = {}
+        self._paths_by_category: dict[str, str] = {}
+        self._categories: dict[str, list[str]] = {}
+        self._files: dict[str, list[str]] = {}
+        self._labels: dict[str, list[str]] = {}
+        self._aliases: dict[str, list[str]] = {}
+
+    def replace(self, page: Page) -> set[Key]:
+        """Take a page as it is now; return the keys whose answer may differ from before."""
+        outline = outline_of(page)
+        old = self._outlines.get(page.path)
+        if old == outline:
+            return set()
+        if old is not None:
+            self._drop(old)
+        self._add(outline)
+        return _differences(old, outline)
+
+    def remove(self, path: str) -> set[Key]:
+        """Forget a page; return the keys whose answer may differ from before."""
+        old = self._outlines.get(path)
+        if old is None:
+            return set()
+        self._drop(old)
+        return _differences(old, None)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        for index in (self._outlines, self._paths_by_category, self._categories, self._files):
+            index.clear()
+        self._labels.clear()
+        self._aliases.clear()
+
+    def outline(self, path: str) -> Outline | None:
+        """Return a page's outline."""
+        return self._outlines.get(path)
+
+    def outline_of_category(self, category: str) -> Outline | None:
+        """Return the outline of the page with exactly this category key."""
+        path = self._paths_by_category.get(category)
+        return None if path is None else self._outlines[path]
+
+    def files(self, folded_name: str) -> list[Outline]:
+        """Return the pages of a folded file name."""
+        return [self._outlines[path] for path in self._files.get(folded_name, ())]
+
+    def items(self, folded_category: str, folded_name: str) -> list[str]:
+        """Return the addresses of the items whose category and name fold so."""
+        found: list[str] = []
+        for path in self._categories.get(folded_category, ()):
+            found += self._outlines[path].names.get(folded_name, ())
+        return found
+
+    def labelled(self, folded_name: str) -> list[str]:
+        """Return the addresses of the wiki items of a folded name, wherever they are."""
+        return self._labels.get(folded_name, [])
+
+    def aliased(self, folded_alias: str) -> list[Outline]:
+        """Return the pages that have this alias."""
+        return [self._outlines[path] for path in self._aliases.get(folded_alias, ())]
+
+    def _add(self, outline: Outline) -> None:
+        path = outline.path
+        self._outlines[path] = outline
+        self._paths_by_category[outline.category] = path
+        self._categories.setdefault(fold_name(outline.category), []).append(path)
+        self._files.setdefault(outline.file_name, []).append(path)
+        for alias in outline.aliases:
+            self._aliases.setdefault(alias, []).append(path)
+        if not outline.is_day:
+            for name, addresses in outline.names.items():
+                self._labels.setdefault(name, []).extend(addresses)
+
+    def _drop(self, outline: Outline) -> None:
+        path = outline.path
+        del self._outlines[path]
+        if self._paths_by_category.get(outline.category) == path:
+            del self._paths_by_category[outline.category]
+        _take(self._categories, fold_name(outline.category), path)
+        _take(self._files, outline.file_name, path)
+        for alias in outline.aliases:
+            _take(self._aliases, alias, path)
+        if not outline.is_day:
+            for name, addresses in outline.names.items():
+                for address in addresses:
+                    _take(self._labels, name, address)
+
+
+def _take(index: dict[str, list[str]], key: str, value: str) -> None:
+    values = index[key]
+    values.remove(value)
+    if not values:
+        del index[key]
+
+
+def _differences(old: Outline | None, new: Outline | None) -> set[Key]:
+    before = set(old.provides()) if old is not None else set()
+    after = set(new.provides()) if new is not None else set()
+    return {key for key, _ in before ^ after}

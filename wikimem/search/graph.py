@@ -1,0 +1,257 @@
+"""The link graph in memory: every edge of the vault, kept right edge by edge as pages change."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from wikimem.errors import InvalidInput, NotFound
+from wikimem.pages.page import Page
+from wikimem.pages.relations import Relation
+from wikimem.search.catalogue import Catalogue, Key, Outline
+from wikimem.search.edge_table import EdgeTable, Record
+from wikimem.search.edges import MAX_DEPTH, Direction, Edge, LinkCounts, Related, RelatedResult
+from wikimem.search.resolve import Resolution, Resolver, is_attachment
+from wikimem.search.walk import Adjacency, heaviest_paths
+from wikimem.text.links import LinkSyntax
+
+MANUAL_FILE = "relations.jsonl"
+FIRST_TEMPERATURE = 0.5
+
+
+class LinkGraph:
+    """Every link and manual relation of a vault as an edge, with what it resolves to right now.
+
+    Pending edges resolve by themselves when their target appears and fall back when it goes; the graph depends only on
+    the pages and relations that are there, never on the order in which they came.
+    """
+
+    def __init__(self) -> None:
+        self._catalogue = Catalogue()
+        self._resolver = Resolver(self._catalogue)
+        self._table = EdgeTable()
+        self._pages: dict[str, list[Record]] = {}
+        self._parsed: dict[str, list[Record]] = {}
+        self._manual: list[Record] = []
+        self._adjacency = Adjacency()
+
+    def replace_page(self, page: Page) -> None:
+        """Take a page as it is now; edges anywhere that its names, headings or files decide are resolved again."""
+        before = self._catalogue.outline(page.path)
+        changed = self._catalogue.replace(page)
+        after = self._catalogue.outline(page.path)
+        if before is not None and after is not None and before.title_item != after.title_item:
+            self._retitled(before, after)
+        self._set_links(page)
+        self._resolve_again(self._table.depending_on(changed))
+
+    def remove_page(self, path: str) -> None:
+        """Forget a page: its edges go, edges into it are pending again."""
+        outline = self._catalogue.outline(path)
+        if outline is None:
+            return
+        changed = self._catalogue.remove(path)
+        self._retitled(outline)
+        for record in self._pages.pop(path, ()):
+            self._parsed.pop(record.source, None)
+            self._table.remove(record)
+        self._resolve_again(self._table.depending_on(changed))
+
+    def clear(self) -> None:
+        """Forget every page; manual relations stay, all pending."""
+        relations = [_relation_of(record) for record in self._manual]
+        self._catalogue.clear()
+        self._table = EdgeTable()
+        self._pages.clear()
+        self._parsed.clear()
+        self._adjacency = Adjacency()
+        self._manual = []
+        self.set_relations(relations)
+
+    def set_relations(self, relations: Iterable[Relation]) -> None:
+        """Take all manual edges, in place of those that were there."""
+        old = {(r.source, r.target, r.weight, r.line): r for r in self._manual}
+        self._manual = []
+        for relation in relations:
+            key = (relation.source, relation.target, relation.weight, relation.line)
+            record = old.pop(key, None) or Record(
+                relation.source, relation.target, LinkSyntax.HTML, relation.weight, None
+            )
+            record.line = record.order = relation.line
+            self._manual.append(record)
+        for record in old.values():
+            self._table.remove(record)
+        self._resolve_again([record for record in self._manual if record.edge is None])
+
+    def links_from(self, address: str) -> tuple[Edge, ...]:
+        """Return the parsed edges of an item in the order of its text; expansion follows these."""
+        return tuple(record.edge for record in self._parsed.get(address, ()) if record.edge is not None)
+
+    def links_to(self, address: str) -> tuple[Edge, ...]:
+        """Return the edges of both origins that resolve to an item, or to a file by its category key."""
+        return tuple(self._table.leading_to(address))
+
+    def edges(self, state: str | None = None) -> Iterator[Edge]:
+        """Yield every edge, or those of one state: file by file in path order, then the manual ones."""
+        for path in sorted(self._pages):
+            for record in self._pages[path]:
+                if record.edge is not None and state in (None, record.edge.state):
+                    yield record.edge
+        for record in self._manual:
+            if record.edge is not None and state in (None, record.edge.state):
+                yield record.edge
+
+    def resolve(self, target: str, *, source: str | None = None) -> Resolution:
+        """Return what a target means to a caller: exact address, item of the source's file, label, alias, file."""
+        outline = self._catalogue.outline_of_category(source.partition(":")[0]) if source else None
+        return self._resolver.resolve(target, LinkSyntax.HTML, None if outline is None else outline.path)[0]
+
+    def counts(self) -> LinkCounts:
+        """Return how many edges there are in each state."""
+        counts = self._table.counts
+        return LinkCounts(counts["resolved"], counts["unresolved"], counts["ambiguous"])
+
+    def related(
+        self,
+        anchor: str,
+        *,
+        direction: Direction = "out",
+        depth: int = 1,
+        weight_min: float | None = None,
+        limit: int | None = None,
+        temperature: Callable[[str], float] | None = None,
+    ) -> RelatedResult:
+        """Return the items that paths of up to `depth` edges lead to, each by its heaviest path, heaviest first.
+
+        Raises `InvalidInput` for a depth outside 1 to 5, another direction or a negative limit, `NotFound` for an
+        anchor that is no item.
+        """
+        if direction not in ("out", "in", "both"):
+            raise InvalidInput(f"The direction is {direction!r}.", hint="Use out, in or both.")
+        if isinstance(depth, bool) or not 1 <= depth <= MAX_DEPTH:
+            raise InvalidInput(f"The depth is {depth}.", hint=f"Use 1 to {MAX_DEPTH}.")
+        if limit is not None and limit < 0:
+            raise InvalidInput(f"The limit is {limit}.", hint="Use 0 or more, or leave it out.")
+        start = self._anchor(anchor)
+        self._update_adjacency()
+        paths, truncated = heaviest_paths(self._adjacency, start, direction, depth, weight_min)
+        warmth = temperature or (lambda _: FIRST_TEMPERATURE)
+        items = [Related(p[-1], weight, len(p) - 1, p, warmth(p[-1])) for weight, p in paths]
+        items.sort(key=lambda item: (-item.weight, -item.temperature, item.address))
+        return RelatedResult(start, tuple(items[:limit]), truncated)
+
+    def _anchor(self, anchor: str) -> str:
+        found = self.resolve(anchor)
+        address = found.address
+        if address is None and found.file is not None and found.state == "resolved":
+            outline = self._catalogue.outline_of_category(found.file)
+            address = outline.title_item if outline is not None else None
+        if address is not None:
+            return address
+        if found.state == "ambiguous":
+            raise InvalidInput(f"{anchor!r} names several items.", hint="Take one of: " + ", ".join(found.candidates))
+        raise NotFound(f"There is no item {anchor!r}.", hint="Give an address as `wikimem ls` prints it.")
+
+    def _set_links(self, page: Page) -> None:
+        """Put a page's links in place of its old ones; a link that was there before keeps its record."""
+        kept: dict[tuple[str, str, LinkSyntax, float], list[Record]] = {}
+        for record in self._pages.get(page.path, ()):
+            kept.setdefault((record.source, record.target, record.syntax, record.weight), []).append(record)
+            self._parsed.pop(record.source, None)
+        records: list[Record] = []
+        fresh: list[Record] = []
+        for order, place in enumerate(page.links):
+            source, link = place.source or page.category, place.link
+            same = kept.get((source, link.target, link.syntax, link.weight))
+            record = same.pop(0) if same else Record(source, link.target, link.syntax, link.weight, page.path)
+            if record.edge is None or record.line != place.line:
+                fresh.append(record)
+            record.line, record.order = place.line, order
+            records.append(record)
+            self._parsed.setdefault(source, []).append(record)
+        for gone in kept.values():
+            for record in gone:
+                self._table.remove(record)
+        self._pages[page.path] = records
+        self._resolve_again(fresh)
+
+    def _resolve_again(self, records: Iterable[Record]) -> None:
+        for record in records:
+            resolution, keys = self._resolver.resolve(record.target, record.syntax, record.path)
+            if record.path is None:
+                edge, keys = self._manual_edge(record, resolution, keys)
+            elif resolution.state == "unresolved" and is_attachment(record.target):
+                self._table.settle(record, None, keys)
+                continue
+            else:
+                edge = _edge(record, record.source, resolution)
+            self._table.settle(record, edge, keys)
+
+    def _manual_edge(
+        self, record: Record, resolution: Resolution, keys: tuple[Key, ...]
+    ) -> tuple[Edge, tuple[Key, ...]]:
+        """Resolve a manual edge, whose source is a name too: while that is no item, the edge is pending."""
+        source, source_keys = self._resolver.resolve(record.source, LinkSyntax.HTML, None)
+        if source.address is None:
+            resolution = Resolution("unresolved")
+        else:
+            outline = self._catalogue.outline_of_category(source.address.partition(":")[0])
+            path = outline.path if outline is not None else None
+            resolution, keys = self._resolver.resolve(record.target, record.syntax, path)
+        return _edge(record, source.address or record.source, resolution), tuple(dict.fromkeys((*source_keys, *keys)))
+
+    def _update_adjacency(self) -> None:
+        """Bring the walkable graph up to date with the items whose edges changed."""
+        manual: dict[str, list[Record]] = {}
+        for record in self._manual:
+            if record.edge is not None:
+                manual.setdefault(record.edge.source, []).append(record)
+        for node in {self._item_of(source) for source in self._table.changed_sources}:
+            if node is not None:
+                self._adjacency.set_arcs(node, self._arcs_from(node, manual))
+        self._table.changed_sources.clear()
+
+    def _retitled(self, *outlines: Outline) -> None:
+        """Note that a file's title item came, went or changed: links to the file walk to that item."""
+        for outline in outlines:
+            self._table.changed_sources.update(self._table.sources_of(outline.category), (outline.category,))
+            if outline.title_item is not None:
+                self._table.changed_sources.add(outline.title_item)
+
+    def _item_of(self, name: str) -> str | None:
+        """Return the item that a node of the graph is: itself, or the item that stands for a whole note."""
+        if ":" in name:
+            return name
+        outline = self._catalogue.outline_of_category(name)
+        return None if outline is None else outline.title_item
+
+    def _arcs_from(self, node: str, manual: dict[str, list[Record]]) -> dict[str, float]:
+        category = node.partition(":")[0]
+        own = [*self._parsed.get(node, ()), *manual.get(node, ())]
+        if self._item_of(category) == node:
+            own += self._parsed.get(category, ())
+        arcs: dict[str, float] = {}
+        for record in own:
+            edge = record.edge
+            if edge is not None and edge.state == "resolved":
+                target = self._item_of(edge.target)
+                if target is not None and target != node:
+                    arcs[target] = max(edge.weight, arcs.get(target, 0.0))
+        return arcs
+
+
+def _edge(record: Record, source: str, resolution: Resolution) -> Edge:
+    resolved = resolution.state == "resolved"
+    return Edge(
+        source=source,
+        target=(resolution.address or resolution.file or record.target) if resolved else record.target,
+        state=resolution.state,
+        candidates=resolution.candidates,
+        weight=record.weight,
+        origin=record.origin,
+        file=record.path or MANUAL_FILE,
+        line=record.line,
+        hint=record.target,
+        to_file=resolved and resolution.address is None,
+    )
+
+
+def _relation_of(record: Record) -> Relation:
+    return Relation(record.source, record.target, record.weight, None, record.line)
