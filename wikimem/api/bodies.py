@@ -9,7 +9,7 @@ from wikimem.pages.items import DiaryItem, RecallItem, content_hash
 from wikimem.pages.journal import JournalEntry
 
 if TYPE_CHECKING:
-    from wikimem.search.graph import Edge
+    from wikimem.search.edges import Edge
     from wikimem.search.results import Degraded, Dropped, RetrievedItem
     from wikimem.store.history import Version
 

@@ -314,6 +314,13 @@ class WatchBody(TypedDict, total=False):
     mode: Required[str]
     compared_at: Required[str | None]
     compared_by: Required[str | None]
+    fallback: str
+    hint: str
+    watches: int
+    pending: int
+    comparisons: int
+    comparisons_without_change: int
+    removals_waiting: int
 
 
 class VectorsBody(TypedDict):
@@ -367,31 +374,36 @@ class ConnectionsBody(TypedDict):
     refused: int
 
 
-class StatusAnswer(ReadStamp, total=False):
-    """The daemon about itself: always answered with 200."""
+class ProcessBody(TypedDict):
+    """What the daemon's process knows whatever the state of its vault. `report`: what a report may say."""
 
-    state: Required[Literal["ok", "degraded", "starting"]]
-    vault: Required[str]
-    path: Required[str]
-    items: Required[int]
-    files: Required[int]
-    watch: Required[WatchBody]
-    vectors: Required[VectorsBody]
-    links: Required[LinkCountsBody]
-    retrieves: Required[RetrievesBody]
-    problems: Required[list[ProblemBody]]
-    problems_total: Required[int]
-    write_mode: Required[str]
-    rebuild: Required[TaskBody]
-    embed: Required[TaskBody]
-    connections: Required[ConnectionsBody]
-    restart_needed: Required[bool]
+    vault: str
+    path: str
+    rebuild: TaskBody
+    embed: TaskBody
+    connections: ConnectionsBody
+    restart_needed: bool
     report: Mapping[str, object]
-    pid: Required[int]
-    version: Required[str]
-    protocol: Required[int]
-    uptime_s: Required[float]
-    rss_bytes: Required[int]
+    pid: int
+    version: str
+    protocol: int
+    uptime_s: float
+    rss_bytes: int
+
+
+class StatusAnswer(ReadStamp, ProcessBody):
+    """The daemon about itself: always answered with 200. `problems` are the first 100 of `problems_total`."""
+
+    state: Literal["ok", "degraded", "starting"]
+    items: int
+    files: int
+    watch: WatchBody
+    vectors: VectorsBody
+    links: LinkCountsBody
+    retrieves: RetrievesBody
+    problems: list[ProblemBody]
+    problems_total: int
+    write_mode: str
 
 
 class HealthAnswer(TypedDict):

@@ -1,0 +1,91 @@
+"""`python -m wikimem_daemon`: arguments, logs, lock, socket, and then the daemon. Wiring only.
+
+Everything is imported here, at the start: a process that imports later would load the code of a version that was
+installed meanwhile.
+"""
+
+import argparse
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from wikimem import config
+from wikimem.errors import WikimemError
+from wikimem.store.locks import VaultLock, vault_key
+from wikimem_daemon import logs, systemd, watchdog
+from wikimem_daemon.daemon import Daemon
+from wikimem_daemon.fatal import answer_waiting
+from wikimem_daemon.gate import Gate
+from wikimem_daemon.limits import Limits, within_descriptors
+from wikimem_daemon.listening import Listener, adopt, bind
+
+_log = logging.getLogger("wikimem.daemon")
+
+SWITCH_INTERVAL_S = 0.0005
+"""How long a working thread may keep the loop waiting (concurrency.md: the default of 5 ms is p99 of a query)."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the daemon; return its exit status."""
+    chosen = _arguments(arguments)
+    logs.setup(chosen.log_level, vault=chosen.vault or "")
+    watchdog.trace_on_abort()
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    passed = adopt(systemd.listen_fds())
+    try:
+        return _serve(chosen.vault, passed)
+    except WikimemError as error:
+        return _give_up(error, passed)
+
+
+def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="wikimem_daemon", description="Serve one vault on its Unix socket.")
+    parser.add_argument("--vault", metavar="NAME|PATH", help="the vault; else WIKIMEM_VAULT, else the one around you")
+    parser.add_argument("--log-level", choices=logs.LEVELS, default="info", help="what is logged (default: info)")
+    return parser.parse_args(arguments)
+
+
+def _serve(vault: str | None, passed: Listener | None) -> int:
+    def load() -> config.Settings:
+        return config.load(vault, env=os.environ, cwd=Path.cwd(), require=False)
+
+    settings = load()
+    if settings.path.is_dir() or passed is None:
+        # A folder that is not there yet (a disk that is not mounted) is waited for, under a supervisor.
+        config.require_vault(settings.path, configured=settings.configured)
+    lock = _lock(settings)
+    try:
+        listener = passed or bind(settings.socket_path)
+        daemon = Daemon(settings, listener, Gate(within_descriptors(Limits())), load)
+        asyncio.run(daemon.run())
+    finally:
+        lock.release()
+    return 0
+
+
+def _lock(settings: config.Settings) -> VaultLock:
+    """Hold the vault for this process's life. A folder that is not there has no inode: its path stands in."""
+    try:
+        key = vault_key(settings.path)
+    except OSError:
+        key = f"absent-{settings.name}"
+    lock = VaultLock(settings.state_root, key, "daemon")
+    lock.acquire()
+    return lock
+
+
+def _give_up(error: WikimemError, passed: Listener | None) -> int:
+    _log.error("%s", error.message, extra={"event": f"daemon.{error.code}"})
+    if error.hint:
+        _log.error("%s", error.hint)
+    systemd.notify(STATUS=error.message)
+    if passed is not None:
+        answer_waiting(passed.sock, error)
+    return error.exit_status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

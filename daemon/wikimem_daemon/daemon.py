@@ -1,0 +1,221 @@
+"""The daemon's life: serve at once, open the vault, follow it, reload, stop.
+
+The socket answers before the vault is read, and also while its folder is not there: then `status` says what is
+missing, and the daemon goes on by itself when it appears.
+"""
+
+import asyncio
+import gc
+import logging
+import signal
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from wikimem import __version__
+from wikimem.api import calls
+from wikimem.api.calls import Call
+from wikimem.api.protocol import PROTOCOL, DegradedPart, ReadStamp, ReloadAnswer
+from wikimem.config import Settings
+from wikimem.errors import ConfigError, VaultError, WikimemError
+from wikimem_daemon import status as status_page
+from wikimem_daemon import systemd
+from wikimem_daemon.gate import Gate
+from wikimem_daemon.listening import Listener
+from wikimem_daemon.opened import OpenedVault, open_vault, retrieval_settings
+from wikimem_daemon.routes import App, Stream
+from wikimem_daemon.server import Server
+from wikimem_daemon.service import VaultService
+from wikimem_daemon.tasks import BackgroundTask
+from wikimem_daemon.watchdog import from_environment
+
+_log = logging.getLogger("wikimem.daemon")
+
+_ROOT_POLL_S = 0.25
+_STARTING: DegradedPart = {"code": "starting", "detail": "The vault is about to be read.", "hint": "Ask again."}
+
+
+@dataclass(slots=True)
+class Daemon:
+    """One vault's daemon. `load` reads the configuration again, for a reload."""
+
+    settings: Settings
+    listener: Listener
+    gate: Gate
+    load: Callable[[], Settings]
+    process: status_page.Process = field(default_factory=status_page.Process)
+    _vault: OpenedVault | None = None
+    _service: VaultService | None = None
+    _why_closed: DegradedPart = field(default_factory=lambda: _STARTING)
+    _server: Server | None = None
+    _stop: asyncio.Event = field(default_factory=asyncio.Event)
+    _rebuild: BackgroundTask = field(default_factory=lambda: BackgroundTask("rebuild"))
+    _embed: BackgroundTask = field(default_factory=lambda: BackgroundTask("embed"))
+
+    async def run(self) -> None:
+        """Serve until a signal, then stop cleanly."""
+        self._handle_signals()
+        self._server = Server(App(self, self.gate), self.gate)
+        await self._server.start(self.listener.sock)
+        systemd.ready(f"reading {self.settings.path}")
+        _log.info("serving the vault %s", self.settings.path, extra={"event": "daemon.serving"})
+        opening = asyncio.create_task(self._open())
+        watchdog = asyncio.create_task(from_environment({"reconcile": self._progress}).run())
+        try:
+            await self._stop.wait()
+        finally:
+            systemd.stopping()
+            await self._shut_down(opening, watchdog)
+
+    def _handle_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop.set)
+        loop.add_signal_handler(signal.SIGHUP, self._reload_on_signal)
+        # A broken lease is told by SIGIO, whose default ends the process; the store asks for the lease's state itself.
+        signal.signal(signal.SIGIO, signal.SIG_IGN)
+
+    async def _shut_down(self, *tasks: "asyncio.Task[None]") -> None:
+        if self._vault is not None:
+            self._vault.streams.end()
+        if self._server is not None:
+            await self._server.stop()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._rebuild.stop()
+        await self._embed.stop()
+        if self._vault is not None:
+            await self._vault.close()
+        self.listener.close()
+
+    # ------------------------------------------------------------- opening
+
+    async def _open(self) -> None:
+        """Open the vault, waiting for its folder if need be; end the daemon when that fails for good."""
+        try:
+            await self._open_when_there()
+        except asyncio.CancelledError:
+            raise
+        except Exception:
+            _log.exception("the vault could not be opened")
+            self._stop.set()
+            raise
+
+    async def _open_when_there(self) -> None:
+        while self._vault is None:
+            try:
+                self._vault = open_vault(self.settings, self.gate)
+            except VaultError as error:
+                self._why_closed = {"code": "missing-root", "detail": error.message, "hint": error.hint}
+                systemd.status(error.message)
+                await asyncio.sleep(_ROOT_POLL_S)
+        self._service = self._vault.service(self._operate, self._status)
+        await self._vault.reconciler.start()
+        while self._vault.reconciler.partial:  # noqa: ASYNC110 - the reconciler has no event for it, and this ends
+            await asyncio.sleep(0.05)
+        # What was read stays for long: a full collection over 100,000 items would stop the loop for 40 ms each time.
+        gc.collect()
+        gc.freeze()
+        items, files = self._vault.index.item_count, self._vault.reconciler.status().files
+        systemd.status(f"{items} items in {files} files")
+        _log.info("read %d items in %d files", items, files, extra={"event": "daemon.read"})
+
+    def _progress(self) -> object | None:
+        return None if self._vault is None else self._vault.reconciler.progress()
+
+    # ------------------------------------------------------------- service
+
+    async def read(self, call: Call, params: Mapping[str, Any]) -> Mapping[str, object]:
+        """Answer a read; only `status` is answered before the vault is open."""
+        if self._service is None and call is calls.STATUS:
+            return status_page.waiting_answer(
+                self.settings,
+                self._why_closed,
+                starting=self._why_closed is _STARTING,
+                process=self.process,
+                connections=self._connections(),
+            )
+        return await self._opened().read(call, params)
+
+    async def write(
+        self, call: Call, params: Mapping[str, Any], key: str | None, digest: str
+    ) -> tuple[Mapping[str, object], bool]:
+        """Do a write."""
+        return await self._opened().write(call, params, key, digest)
+
+    async def operate(self, call: Call, params: Mapping[str, Any]) -> Mapping[str, object]:
+        """Do something about the daemon itself."""
+        if call is calls.HEALTH:
+            return {"state": self._health(), "version": __version__, "protocol": PROTOCOL}
+        return await self._opened().operate(call, params)
+
+    async def stream(self, since: str | None) -> Stream:
+        """Open an event stream."""
+        return await self._opened().stream(since)
+
+    def _opened(self) -> VaultService:
+        if self._service is None:
+            raise VaultError(self._why_closed["detail"], hint=self._why_closed["hint"])
+        return self._service
+
+    def _health(self) -> str:
+        if self._vault is None:
+            return "starting" if self._why_closed is _STARTING else "degraded"
+        watch = self._vault.reconciler.status()
+        return "starting" if watch.partial else "degraded" if watch.degraded else "ok"
+
+    async def _operate(self, call: Call, _: Mapping[str, Any]) -> Mapping[str, object]:
+        if call is calls.REBUILD:
+            return self._rebuild.start(self._rebuild_all)
+        if call is calls.RELOAD:
+            return self.reload()
+        raise ConfigError("No embeddings are configured.", hint="Set `provider` in `[vaults.NAME.embeddings]`.")
+
+    async def _rebuild_all(self) -> str:
+        if self._vault is None:
+            return ""
+        await self._vault.reconciler.rebuild()
+        return f"{self._vault.index.item_count} items"
+
+    async def _status(self, params: Mapping[str, Any], stamp: ReadStamp) -> Mapping[str, object]:
+        if self._vault is None or self._service is None:
+            return await self.read(calls.STATUS, params)
+        if params.get("verify"):
+            await self._vault.reconciler.verify()
+            stamp = await self._service.stamp_now()
+        return status_page.status_answer(
+            self._vault,
+            stamp,
+            process=self.process,
+            rebuild=self._rebuild.body(),
+            embed=self._embed.body(),
+            connections=self._connections(),
+        )
+
+    def _connections(self) -> Any:
+        server_open = self._server.connections if self._server is not None else 0
+        return status_page.connections_body(server_open, self.gate.streams, self.gate.refused)
+
+    # -------------------------------------------------------------- reload
+
+    def reload(self) -> ReloadAnswer:
+        """Read the configuration again and use what can be used at once. Raises ConfigError; the old one stays."""
+        systemd.reloading()
+        try:
+            found = self.load()
+        except ConfigError as error:
+            systemd.ready(f"reload failed: {error.message}")
+            raise
+        changed = status_page.changed_settings(self.settings, found)
+        self.settings = found
+        if self._vault is not None:
+            self._vault.settings = found
+            self._vault.index.settings = retrieval_settings(found)
+        systemd.ready("configuration read again")
+        return {"changed": sorted(changed), "restart_needed": sorted(name for name, late in changed.items() if late)}
+
+    def _reload_on_signal(self) -> None:
+        with suppress(WikimemError):
+            self.reload()

@@ -1,0 +1,121 @@
+"""Performing the calls: reads inline on the loop, writes one at a time in a worker thread, the rest about the daemon.
+
+A read is a millisecond and stays on the loop: handing it to a thread costs more than it does. A write waits for disks
+and leases, so it goes to the one writer thread; the index follows on the loop before the caller gets its answer.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from wikimem.api import bodies, calls
+from wikimem.api.calls import Call
+from wikimem.api.operations import Operations, Written
+from wikimem.api.protocol import FRESH_TIMEOUT_MS, DegradedPart, ReadStamp
+from wikimem.errors import HistoryUnavailable
+from wikimem.store.idempotency import Idempotency
+from wikimem_daemon.reconcile import Freshness, Reconciler
+from wikimem_daemon.routes import Stream
+
+_log = logging.getLogger("wikimem.service")
+
+CHANGES_LIMIT = 1_000
+
+
+@dataclass(slots=True)
+class VaultService:
+    """Performs calls over one vault. `operate_with` answers calls about the daemon, `open_stream` opens streams."""
+
+    operations: Operations
+    reconciler: Reconciler
+    writer: ThreadPoolExecutor
+    lock: asyncio.Lock
+    idempotency: Callable[[], Idempotency]
+    operate_with: Callable[[Call, Mapping[str, Any]], Awaitable[Mapping[str, object]]]
+    open_stream: Callable[[str | None], Awaitable[Stream]]
+    status: Callable[[Mapping[str, Any], ReadStamp], Awaitable[Mapping[str, object]]]
+
+    async def read(self, call: Call, params: Mapping[str, Any]) -> Mapping[str, object]:
+        """Answer a read, with the stamp that says how fresh it is."""
+        if call is calls.STATUS:
+            # Never waits for the reading of a vault to end: what is not done yet is `partial`.
+            return await self.status(params, await self.stamp_now())
+        stamp = await self._fresh_stamp(params)
+        if call is calls.CHANGES:
+            page = self.reconciler.changes_since(params.get("since"), params.get("limit", CHANGES_LIMIT))
+            changes = [bodies.change_body(change) for change in page.changes]
+            return {
+                **stamp,
+                "cursor": page.cursor,
+                "fresh_instance": page.fresh_instance,
+                "changes": changes,
+                "more": page.more,
+            }
+        perform = cast("Callable[[Any, ReadStamp], Mapping[str, object]]", getattr(self.operations, call.verb))
+        return perform(params, stamp)
+
+    async def stamp_now(self) -> ReadStamp:
+        """Return how fresh an answer would be that is given now, after a look that waits for nothing."""
+        return self._stamp(await self.reconciler.ensure_fresh(0.0))
+
+    async def _fresh_stamp(self, params: Mapping[str, Any]) -> ReadStamp:
+        if not params.get("fresh", True):
+            # Not asked for, so not claimed.
+            known = self.reconciler.status()
+            return self._stamp(Freshness(False, known.partial, known.degraded, self.reconciler.cursor()))
+        timeout_ms = params.get("fresh_timeout_ms", FRESH_TIMEOUT_MS)
+        return self._stamp(await self.reconciler.ensure_fresh(timeout_ms / 1000))
+
+    def _stamp(self, found: Freshness) -> ReadStamp:
+        degraded: list[DegradedPart] = [
+            {"code": part.code, "detail": part.detail, "hint": part.hint} for part in found.degraded
+        ]
+        return {"fresh": found.fresh, "partial": found.partial, "degraded": degraded, "cursor": found.cursor}
+
+    async def write(
+        self, call: Call, params: Mapping[str, Any], key: str | None, digest: str
+    ) -> tuple[Mapping[str, object], bool]:
+        """Do a write once: a key that was answered before gets the same answer again, and nothing is written."""
+        async with self.lock:
+            loop = asyncio.get_running_loop()
+            done = await loop.run_in_executor(self.writer, self._once, call, dict(params), key, digest)
+            if isinstance(done, Written):
+                for path in done.paths:
+                    self.reconciler.note_write(path, "", "api")
+                return self._with_cursor(call, done.answer), False
+            return self._with_cursor(call, done), True
+
+    def _with_cursor(self, call: Call, answer: Mapping[str, object]) -> Mapping[str, object]:
+        if "cursor" not in call.answer.__annotations__:
+            return answer
+        return {**answer, "cursor": self.reconciler.cursor()}
+
+    def _once(self, call: Call, params: dict[str, Any], key: str | None, digest: str) -> Written | Mapping[str, object]:
+        perform = cast("Callable[[Any], Written]", getattr(self.operations, call.verb))
+        if key is None:
+            return perform(params)
+        table, now = self.idempotency(), datetime.now(UTC)
+        found = table.find(key, digest, now=now)
+        if found is not None:
+            answer: Mapping[str, object] = json.loads(found.answer)
+            return answer
+        written = perform(params)
+        try:
+            table.keep(key, digest, json.dumps(written.answer), now=now)
+        except HistoryUnavailable:
+            # The write is done and cannot be taken back; only a retry of it is not recognised.
+            _log.warning("an Idempotency-Key could not be kept", exc_info=True)
+        return written
+
+    async def operate(self, call: Call, params: Mapping[str, Any]) -> Mapping[str, object]:
+        """Do something about the daemon itself."""
+        return await self.operate_with(call, params)
+
+    async def stream(self, since: str | None) -> Stream:
+        """Open an event stream."""
+        return await self.open_stream(since)
