@@ -15,8 +15,10 @@ next command must leave every byte and stamp below DIR alone.
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,9 +75,8 @@ class Session:
 
     def __init__(self, folder: Path, extra: dict[str, str] | None = None) -> None:
         self.folder = folder
-        # Sockets have 107 bytes: the run folder lies beside, not deep in pytest's own.
-        self.runtime = folder / "run"
-        self.runtime.mkdir(mode=0o700)
+        # A socket's path has at most 107 bytes, and pytest's own folders are deep.
+        self.runtime = Path(tempfile.mkdtemp(prefix="wm-"))
         self.env = {
             "PATH": f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}",
             "HOME": str(folder),
@@ -98,6 +99,7 @@ class Session:
             daemon.terminate()
         for daemon in self.daemons:
             daemon.wait(timeout=READY_S)
+        shutil.rmtree(self.runtime)
 
     def run(self, command: str) -> subprocess.CompletedProcess[str]:
         """Run one command with bash and return what it did."""
@@ -140,8 +142,8 @@ class Session:
                 assert fingerprint(self.folder / name) == print_, f"{told}\n{name} was changed"
 
     def plain(self, text: str) -> list[str]:
-        """Return the lines with this session's folder as `~`."""
-        lines = text.replace(str(self.folder), "~").split("\n")
+        """Return the lines with this session's folder as `~`, and that of its sockets as `~run`."""
+        lines = text.replace(str(self.folder), "~").replace(str(self.runtime), "~run").split("\n")
         while lines and not lines[-1]:
             lines.pop()
         return lines
