@@ -15,7 +15,7 @@ from wikimem.text.names import collapse
 from wikimem.text.problems import Problem
 from wikimem.text.tags import block_ids, inline_tags
 
-MakeItem = Callable[[Part], RecallItem]
+MakeItem = Callable[[Part, tuple[str, ...]], RecallItem]
 
 
 def build_page(
@@ -37,8 +37,8 @@ def build_page(
     links: list[PageLink] = []
     found = [*frontmatter.problems, *doc.problems, *problems]
     for part in parts:
-        item = make_item(part)
-        items.append(replace(item, tags=_item_tags(page_tags, part)))
+        item = make_item(part, _item_tags(page_tags, part))
+        items.append(item)
         address = item.address
         blocks += ((block, address) for block in block_ids(part.content))
         found += part.problems

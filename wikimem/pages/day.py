@@ -50,7 +50,9 @@ def read_day_page(path: str, data: bytes, layout: Layout) -> Page:
     doc = Document.parse(data)
     parts = day_parts(doc)
     ordinals = dict(zip((part.start for part in parts), _ordinals(parts), strict=True))
-    return build_page(path, "diary", day, doc, parts, make_item=lambda part: _item(day, part, ordinals[part.start]))
+    return build_page(
+        path, "diary", day, doc, parts, make_item=lambda part, tags: _item(day, part, ordinals[part.start], tags)
+    )
 
 
 def _ordinals(parts: tuple[Part, ...]) -> list[int]:
@@ -62,7 +64,7 @@ def _ordinals(parts: tuple[Part, ...]) -> list[int]:
     return ordinals
 
 
-def _item(day: str, part: Part, ordinal: int) -> RecallItem:
+def _item(day: str, part: Part, ordinal: int, tags: tuple[str, ...] = ()) -> RecallItem:
     known = part.metadata or Metadata()
     return RecallItem(
         day,
@@ -71,8 +73,9 @@ def _item(day: str, part: Part, ordinal: int) -> RecallItem:
         known.owner,
         known.source_conv,
         known.ts,
-        line=part.line,
-        ordinal=ordinal,
+        tags,
+        part.line,
+        ordinal,
     )
 
 

@@ -1,6 +1,7 @@
 """A wiki RecallFile: read as a page, edited item by item."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from wikimem.errors import InvalidContent, NotFound
@@ -36,9 +37,7 @@ def read_wiki_page(path: str, data: bytes, layout: Layout) -> Page:
     category = layout.classify(path).category or category_of(path.removesuffix(".md"))
     doc = Document.parse(data)
     parts, problems = served(wiki_parts(doc, category, preamble=layout.preamble_items))
-    return build_page(
-        path, "wiki", category, doc, parts, make_item=lambda part: _item(category, part), problems=problems
-    )
+    return build_page(path, "wiki", category, doc, parts, make_item=partial(_item, category), problems=problems)
 
 
 def put_item(
@@ -92,9 +91,9 @@ def _matching(doc: Document, category: str, name: str, *, preamble: bool) -> lis
     return [part for part in matching if part.heading is not None] or matching
 
 
-def _item(category: str, part: Part) -> RecallItem:
+def _item(category: str, part: Part, tags: tuple[str, ...] = ()) -> RecallItem:
     known = part.metadata or Metadata()
-    return RecallItem(category, part.name, part.content, known.owner, known.source_conv, known.ts, line=part.line)
+    return RecallItem(category, part.name, part.content, known.owner, known.source_conv, known.ts, tags, part.line)
 
 
 def _metadata(item: RecallItem, before: Metadata | None) -> Metadata:

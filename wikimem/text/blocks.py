@@ -95,7 +95,19 @@ def heading_text(rest: bytes) -> bytes:
 class _Scanner:
     """Walks over the lines; `column` is the content column of the open outermost list item (0: none is open)."""
 
-    __slots__ = ("buffer", "column", "counted", "empty_item", "fence", "found", "line", "paragraph", "position", "top")
+    __slots__ = (
+        "buffer",
+        "column",
+        "counted",
+        "empty_item",
+        "fence",
+        "found",
+        "html",
+        "line",
+        "paragraph",
+        "position",
+        "top",
+    )
 
     def __init__(self, buffer: bytes, start: int) -> None:
         self.buffer = buffer
@@ -106,6 +118,7 @@ class _Scanner:
         self.column = 0
         self.empty_item = False  # a list marker with nothing after it: a blank line ends that item
         self.fence = b""  # the marks of a fence that is open inside a list item or quote
+        self.html: bytes | None = None  # what closes an HTML block there (b"": a blank line)
         self.line, self.counted = 1, 0  # the line number at the offset `counted`
 
     def run(self) -> None:
@@ -129,15 +142,17 @@ class _Scanner:
 
     def _text(self, start: int) -> None:
         if self.paragraph == _NONE:
-            self.column, self.fence = 0, b""
+            self._leave()
             self.paragraph, self.top = _TOP, start
 
     def _blank(self) -> None:
         self.paragraph = _NONE
+        if self.html == b"":
+            self.html = None
         if self.empty_item:
             self.column, self.empty_item = 0, False
         if not self.column:
-            self.fence = b""  # a quote ends at a blank line
+            self.fence, self.html = b"", None  # a quote ends at a blank line
 
     def _other(self, found: re.Match[bytes]) -> None:
         """Take a line that is indented or starts with a byte that may open a block."""
@@ -159,20 +174,31 @@ class _Scanner:
         self.empty_item = False
         prefix = _PREFIX.match(body)
         rest = body[prefix.end() if prefix else 0 :].rstrip(b" \t")
+        is_text = rest and not self._in_inner_block(rest) and not _HEADING.match(rest) and not _RULE.match(rest)
+        self.paragraph = _INNER if is_text else _NONE
+
+    def _in_inner_block(self, rest: bytes) -> bool:
+        """Tell whether a line belongs to a fence or HTML block inside a list item or quote; open and close these."""
         if self.fence:
             if len(rest) >= len(self.fence) and rest == self.fence[:1] * len(rest):
                 self.fence = b""
-            self.paragraph = _NONE
-            return
+            return True
+        if self.html is not None:
+            if self.html and self.html in rest.lower():
+                self.html = None
+            return True
         fence = _FENCE.match(rest)
         if fence is not None:
             self.fence = fence[1] or fence[2]
-        closed = not rest or fence is not None or _HEADING.match(rest) or _RULE.match(rest)
-        self.paragraph = _NONE if closed else _INNER
+            return True
+        html = find_html_block(rest, 0, in_paragraph=self.paragraph == _INNER) if rest.startswith(b"<") else None
+        if html is not None:
+            self.html = b"" if html.until_blank else html.closer
+        return html is not None
 
     def _indented(self, start: int, end: int) -> None:
         if self.paragraph == _NONE:
-            self.column, self.fence = 0, b""
+            self._leave()
             self.found.opaque.append(Opaque("indented", start, end))
 
     def _block(self, found: re.Match[bytes], indent: int) -> None:
@@ -189,14 +215,15 @@ class _Scanner:
             return
         if first == b">":
             if self.column:
-                self.column, self.fence = 0, b""
+                self._leave()
             self._inside(body)
         else:
             self._text(start)
 
     def _leave(self) -> None:
         """End the paragraph and the list item: a block has begun at the top level."""
-        self.paragraph, self.column, self.fence, self.empty_item = _NONE, 0, b"", False
+        self.paragraph, self.column, self.empty_item = _NONE, 0, False
+        self.fence, self.html = b"", None
 
     def _heading(self, body: bytes, start: int, end: int) -> bool:
         marks = _HEADING.match(body)
@@ -236,7 +263,8 @@ class _Scanner:
         self.column = after + (blanks if rest and blanks <= 4 else 1)
         if rest:
             self._inside(rest)
-            if blanks > 4 and not self.fence:
+            if blanks > 4:
+                self.fence, self.html = b"", None
                 self.paragraph = _NONE  # indented code in the item
         else:
             self.empty_item = True

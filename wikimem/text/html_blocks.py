@@ -33,10 +33,14 @@ _BLANK_LINE = re.compile(rb"\n(?=[ \t]*\n)")
 
 @dataclass(frozen=True, slots=True)
 class HtmlBlock:
-    """Where a block ends (after its last line); `closer` is what would have ended it when the file did instead."""
+    """Where a block ends, after its last line.
+
+    `closer` is what would have ended it when the buffer did instead; None also for the kinds that a blank line ends.
+    """
 
     end: int
     closer: bytes | None = None
+    until_blank: bool = False
 
 
 def find_html_block(buffer: bytes, start: int, *, in_paragraph: bool) -> HtmlBlock | None:
@@ -49,7 +53,7 @@ def find_html_block(buffer: bytes, start: int, *, in_paragraph: bool) -> HtmlBlo
             return HtmlBlock(len(buffer), close) if end is None else HtmlBlock(_line_end(buffer, end.end()))
     if _BLOCK.match(buffer, start) or (not in_paragraph and _WHOLE_TAG.match(buffer, start)):
         blank = _BLANK_LINE.search(buffer, start)
-        return HtmlBlock(len(buffer) if blank is None else blank.end())
+        return HtmlBlock(len(buffer) if blank is None else blank.end(), until_blank=True)
     return None
 
 

@@ -7,8 +7,7 @@ from wikimem.text.code_spans import CodeMap, code_map
 from wikimem.text.comments import find_marks, pair
 
 _STOP = "\\s\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\\[\\]\\\\"
-# A tag follows white space, the start of a line, or the marks of emphasis and highlight that do.
-_TAG = re.compile(rf"(?:^|(?<=\s))(?:\*{{1,3}}|_{{1,3}}|==)?#([^{_STOP}]+)", re.MULTILINE)
+_TAG = re.compile(rf"#([^{_STOP}]+)")
 _BLOCK_ID = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$", re.MULTILINE)
 _DIGITS = re.compile(r"[0-9/]+\Z")
 
@@ -17,7 +16,7 @@ def inline_tags(text: str) -> tuple[str, ...]:
     """Return the tags of `text`, lower case and without `#`, each once, in order; those in code and `$$` left out."""
     if "#" not in text:
         return ()
-    found = [(tag.start(1), tag[1]) for tag in _TAG.finditer(text)]
+    found = [(tag.start(1), tag[1]) for tag in _TAG.finditer(text) if _may_start(text, tag.start())]
     if not found:
         return ()
     hidden = _code_and_formulas(text)
@@ -40,6 +39,15 @@ def tag_matches(item_tags: Iterable[str], wanted: str) -> bool:
     """Tell whether an item with `item_tags` has the tag `wanted`: a nested tag (`a/b`) has its parents (`a`) too."""
     tag = wanted.strip().removeprefix("#").strip("/").lower()
     return any(own == tag or own.startswith(f"{tag}/") for own in item_tags)
+
+
+def _may_start(text: str, position: int) -> bool:
+    """Tell whether a tag may start here: after white space or at the start, marks of emphasis aside."""
+    if position and text[position - 1] in "*_=":
+        position -= 1
+        while position and text[position - 1] == text[position]:
+            position -= 1
+    return not position or text[position - 1].isspace()
 
 
 def _is_heading(text: str, position: int) -> bool:
