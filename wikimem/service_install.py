@@ -6,6 +6,7 @@ it was cut short at any point.
 
 import contextlib
 import os
+import re
 import secrets
 import shutil
 import socket
@@ -68,6 +69,7 @@ def plan_install(name: str, path: str | None, *, env: Mapping[str, str], cwd: Pa
         vault=vault,
         python=Path(sys.executable),
         state=places.state_home(env),
+        disk=own_disk(vault, home=places.home(env)),
         key_file=key_file,
         variables={key: env[key] for key in _PINNED if env.get(key, "").startswith("/")},
     )
@@ -183,6 +185,30 @@ def _folder(name: str, path: str | None, *, env: Mapping[str, str], cwd: Path, u
             raise ConfigError(f"{vault} is configured as the vault {other.name}", hint=hint)
     require_vault(vault, configured=known is not None)
     return vault
+
+
+def own_disk(vault: Path, *, home: Path, mounts: str | None = None) -> Path | None:
+    """Return where the disk that holds the vault is mounted, None when the home is on it too (or nobody can tell).
+
+    `mounts` is the text of `/proc/self/mountinfo`.
+    """
+    if mounts is None:
+        try:
+            mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
+        except OSError:
+            return None
+    # The fifth field; spaces and such are written in octal.
+    points = [re.sub(r"\\([0-7]{3})", _octal, line.split(" ")[4]) for line in mounts.splitlines()]
+    real = Path(os.path.realpath(vault))
+    holding = [point for point in map(Path, points) if real.is_relative_to(point)]
+    nearest = max(holding, key=lambda point: len(point.parts), default=None)
+    if nearest is None or Path(os.path.realpath(home)).is_relative_to(nearest):
+        return None
+    return nearest
+
+
+def _octal(match: re.Match[str]) -> str:
+    return chr(int(match[1], 8))
 
 
 def _key_file(name: str, user: UserFile, env: Mapping[str, str]) -> tuple[Path | None, tuple[str, ...]]:

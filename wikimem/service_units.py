@@ -30,12 +30,16 @@ class UnitFile:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One vault's service. Paths are absolute; `variables` are set for the daemon as they are here."""
+    """One vault's service. Paths are absolute; `variables` are set for the daemon as they are here.
+
+    `disk` is where the vault's own disk is mounted, None when the vault lies on the disk of the home.
+    """
 
     name: str
     vault: Path
     python: Path
     state: Path
+    disk: Path | None = None
     key_file: Path | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
 
@@ -98,7 +102,9 @@ def vault_dropin(instance: Instance) -> str:
     variables = {"WIKIMEM_VAULT": str(instance.vault), **instance.variables}
     # `-`: a vault whose disk is away must not keep the daemon from starting (226/NAMESPACE); it reports that itself.
     # The state folder is made by the installer: one that appears later is read-only inside the sandbox.
-    writable = [quoted(f"-{place}") for place in (instance.vault, instance.state)]
+    # A vault on a disk of its own: the mount point. A folder below it would be bound, and that bind keeps the disk
+    # mounted for the daemon when a person unmounts it: they pull it out, and the daemon writes on.
+    writable = [quoted(f"-{place}") for place in (instance.disk or instance.vault, instance.state)]
     return "\n".join(
         [
             f"# Written by `wikimem service install {instance.name}`, which writes it anew each time.",

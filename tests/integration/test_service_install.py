@@ -268,3 +268,25 @@ def test_what_the_person_edited_for_the_unit_is_left_and_named(home: Home) -> No
     home.uninstall()
     assert (own / "override.conf").exists()
     assert any(str(own) in line for line in home.said)
+
+
+MOUNTS = """21 1 253:0 / / rw - ext4 /dev/vda rw
+22 21 0:19 / /tmp rw - tmpfs tmpfs rw
+30 21 8:1 / /media/me/My\\040stick rw,nosuid - vfat /dev/sda1 rw
+31 21 8:2 / /home rw - ext4 /dev/sdb1 rw
+"""
+
+
+@pytest.mark.parametrize(
+    ("vault", "disk"),
+    [
+        ("/home/me/notes", None),
+        ("/srv/notes", None),  # never all of `/`
+        ("/media/me/My stick/notes", "/media/me/My stick"),
+        ("/media/me/My stick", "/media/me/My stick"),
+        ("/media/me/My sticky/notes", None),
+    ],
+)
+def test_the_mount_point_of_a_vault_on_another_disk_is_found(vault: str, disk: str | None) -> None:
+    found = service_install.own_disk(Path(vault), home=Path("/home/me"), mounts=MOUNTS)
+    assert found == (Path(disk) if disk else None)

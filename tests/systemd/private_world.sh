@@ -91,6 +91,9 @@ while IFS= read -r folder; do
     mount --move "/run/world/show/$count" "$folder"
 done </run/world/shown
 
+# As PID 1 leaves it on a normal machine: what is mounted later reaches the services' own namespaces.
+mount --make-rshared /
+
 # --- control groups: exactly this shape, or journald cannot tell which user unit a line came from ---
 cd /sys/fs/cgroup
 slice=user.slice/user-$WORLD_UID.slice/user@$WORLD_UID.service

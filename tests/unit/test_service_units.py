@@ -72,6 +72,11 @@ def test_the_vault_and_the_state_may_be_written_and_may_be_missing_at_start() ->
     assert 'Environment="WIKIMEM_VAULT=/media/stick/My Notes"\n' in text
 
 
+def test_a_vault_on_a_disk_of_its_own_does_not_keep_that_disk_mounted() -> None:
+    text = vault_dropin(instance("/media/me/stick/notes", disk=Path("/media/me/stick")))
+    assert 'ReadWritePaths="-/media/me/stick" ' in text
+
+
 def test_the_interpreter_of_this_installation_runs_the_daemon_and_the_reload() -> None:
     lines = vault_dropin(instance()).splitlines()
     assert lines[lines.index("ExecStart=") + 1] == 'ExecStart="/venv/bin/python" -P -m wikimem_daemon --vault %i'
