@@ -158,6 +158,9 @@ def _key_in(file: Path) -> str:
 
 
 def _travelling(root: Path, user_file: Path | None) -> Flat:
+    if root.is_dir() and not os.access(root, os.X_OK):
+        # The folder is closed, not its settings: `require_vault` says so, and a running daemon goes on answering.
+        return {}
     return read_vault_tables(root / VAULT_FILE, user_file)
 
 

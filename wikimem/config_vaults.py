@@ -97,12 +97,14 @@ def require_vault(path: Path, *, configured: bool) -> None:
     try:
         if not path.is_dir():
             _refuse_no_folder(path)
-        os.listdir(path)  # noqa: PTH208 - the names are not used, the permission is
-    except PermissionError as error:
-        hint = f"give yourself the right to read and enter it: `chmod u+rx {path}`"
-        raise VaultError(f"the vault {path} cannot be read: {error.strerror}", hint=hint) from error
+        readable = os.access(path, os.R_OK | os.X_OK)
+    except PermissionError:
+        readable = False
     except OSError as error:
         raise VaultError(f"the vault {path} cannot be read: {error.strerror}", hint="look at the disk") from error
+    if not readable:
+        hint = f"give yourself the right to read and enter it: `chmod u+rx {path}`"
+        raise VaultError(f"the vault {path} cannot be read: Permission denied", hint=hint)
     if not configured and not is_vault(path):
         raise VaultError(
             f"{path} is no vault: it holds neither wiki/ nor {VAULT_FILE}",

@@ -24,6 +24,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
+UNPRIVILEGED = """\
+#!/bin/sh
+[ "$(id -u)" -ne 0 ] && exec "$@"
+exec setpriv --bounding-set -dac_override,-dac_read_search --inh-caps -dac_override,-dac_read_search "$@"
+"""
+
 COMMAND_S = 30
 READY_S = 20
 
@@ -77,8 +83,11 @@ class Session:
         self.folder = folder
         # A socket's path has at most 107 bytes, and pytest's own folders are deep.
         self.runtime = Path(tempfile.mkdtemp(prefix="wm-"))
+        # `unprivileged COMMAND`: root may read and write everything, so a test of permissions must give that up.
+        (self.runtime / "unprivileged").write_text(UNPRIVILEGED, encoding="utf-8")
+        (self.runtime / "unprivileged").chmod(0o755)
         self.env = {
-            "PATH": f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}",
+            "PATH": f"{self.runtime}:{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}",
             "HOME": str(folder),
             "XDG_RUNTIME_DIR": str(self.runtime),
             "XDG_CONFIG_HOME": str(folder / ".config"),

@@ -55,6 +55,7 @@ def create_vault(root: Path, template: Path) -> Created:
     if VAULT_FILE in names:
         return Created(root, "already", ())
     if all(name.startswith(".") for name in names):
+        _make_folder(root)
         return Created(root, "new", tuple(_copy(template, root)))
     whole = "" if (root / "wiki").is_dir() else _WHOLE_VAULT
     _write_new(root / VAULT_FILE, (_HEAD + whole + _LINKS).encode())
@@ -68,12 +69,16 @@ def _copy(template: Path, root: Path) -> Iterator[str]:
         target = root / relative
         if os.path.lexists(target):
             continue
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise _failed(target.parent, "make the folder", error) from error
+        _make_folder(target.parent)
         _write_new(target, (template / relative).read_bytes())
         yield relative.as_posix()
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _failed(folder, "make the folder", error) from error
 
 
 def _write_new(file: Path, data: bytes) -> None:
