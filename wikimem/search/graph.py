@@ -5,15 +5,17 @@ from collections.abc import Callable, Iterable, Iterator
 from wikimem.errors import InvalidInput, NotFound
 from wikimem.pages.page import Page
 from wikimem.pages.relations import Relation
+from wikimem.search.arcs import Adjacency
 from wikimem.search.catalogue import Catalogue, Key, Outline
 from wikimem.search.edge_table import EdgeTable, Record
-from wikimem.search.edges import MAX_DEPTH, Direction, Edge, LinkCounts, Related, RelatedResult
+from wikimem.search.edges import MAX_DEPTH, Direction, Edge, LinkCounts, RelatedResult
+from wikimem.search.related import find_related
 from wikimem.search.resolve import Resolution, Resolver, is_attachment
-from wikimem.search.walk import Adjacency, heaviest_paths
+from wikimem.search.temperature import FIRST
 from wikimem.text.links import LinkSyntax
 
 MANUAL_FILE = "relations.jsonl"
-FIRST_TEMPERATURE = 0.5
+HEAVIEST = 1e300  # a path of five such edges still has a finite weight
 
 
 class LinkGraph:
@@ -131,11 +133,16 @@ class LinkGraph:
             raise InvalidInput(f"The limit is {limit}.", hint="Use 0 or more, or leave it out.")
         start = self._anchor(anchor)
         self._update_adjacency()
-        paths, truncated = heaviest_paths(self._adjacency, start, direction, depth, weight_min)
-        warmth = temperature or (lambda _: FIRST_TEMPERATURE)
-        items = [Related(p[-1], weight, len(p) - 1, p, warmth(p[-1])) for weight, p in paths]
-        items.sort(key=lambda item: (-item.weight, -item.temperature, item.address))
-        return RelatedResult(start, tuple(items[:limit]), truncated)
+        items, truncated = find_related(
+            self._adjacency,
+            start,
+            direction=direction,
+            depth=depth,
+            weight_min=weight_min,
+            limit=limit,
+            temperature=temperature or (lambda _: FIRST),
+        )
+        return RelatedResult(start, items, truncated)
 
     def _anchor(self, anchor: str) -> str:
         found = self.resolve(anchor)
@@ -233,7 +240,7 @@ class LinkGraph:
             if edge is not None and edge.state == "resolved":
                 target = self._item_of(edge.target)
                 if target is not None and target != node:
-                    arcs[target] = max(edge.weight, arcs.get(target, 0.0))
+                    arcs[target] = max(min(edge.weight, HEAVIEST), arcs.get(target, 0.0))
         return arcs
 
 
