@@ -136,9 +136,12 @@ def uninstall(name: str, *, purge: bool, env: Mapping[str, str], run: Run = run,
     with contextlib.suppress(OSError, ConfigError):
         places.runtime_folder(env)[0].rmdir()  # only when it is empty
     _clear_state(places.state_home(env) / name, purge=purge, say=say)
-    left = places.config_home(env).parent / "systemd" / "user" / service_units.dropins_of(name)
-    if left.is_dir():
-        say(f"left: {left}, which is your own")
+    own_units = places.config_home(env).parent / "systemd" / "user"
+    if (own_units / service_units.dropins_of(name)).is_dir():
+        say(f"left: {own_units / service_units.dropins_of(name)}, which is your own")
+    for empty in (own_units, own_units.parent):  # where `systemctl enable` had made its links
+        with contextlib.suppress(OSError):
+            empty.rmdir()
 
 
 def uninstall_steps(name: str, *, purge: bool, env: Mapping[str, str]) -> list[str]:

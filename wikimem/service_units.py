@@ -91,7 +91,7 @@ def instance_files(instance: Instance, shipped: Mapping[str, str], *, sandbox: b
     files.append(UnitFile(own / "10-vault.conf", vault_dropin(instance)))
     if instance.key_file is not None:
         files.append(UnitFile(own / "30-api-key.conf", key_dropin(instance.key_file)))
-    if _below_tmp(instance.vault):
+    if _below_tmp(instance.vault) or _below_tmp(instance.python):
         files.append(UnitFile(own / "40-shared-tmp.conf", _SHARED_TMP))
     return tuple(files)
 
@@ -128,7 +128,9 @@ def key_dropin(key_file: Path) -> str:
     return f"[Service]\nLoadCredential={CREDENTIAL}:{_literal(str(key_file))}\n"
 
 
-_SHARED_TMP = "# The vault lies below /tmp, which PrivateTmp= would hide.\n[Service]\nPrivateTmp=no\n"
+_SHARED_TMP = (
+    "# The vault or the interpreter lies below /tmp, which PrivateTmp= would hide.\n[Service]\nPrivateTmp=no\n"
+)
 
 
 def _literal(text: str) -> str:

@@ -4,7 +4,6 @@ import importlib.util
 import os
 import subprocess
 import sys
-import sysconfig
 import tarfile
 import time
 from dataclasses import dataclass
@@ -59,8 +58,8 @@ def install(manager: Manager, folder: Path, wheel: Path) -> Installation:
     manager.run(python, "-m", "venv", "--without-pip", str(venv), check=True)
     site = venv / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
     # A plain line: what editable installs put beside the dependencies is not read, so the wheel is what runs.
-    dependencies = "\n".join({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
-    manager.run("tee", str(site / "dependencies.pth"), given=dependencies + "\n", check=True)
+    dependencies = "".join(f"{folder}\n" for folder in manager.packages)
+    manager.run("tee", str(site / "dependencies.pth"), given=dependencies, check=True)
     made = Installation(manager, venv)
     made.put(wheel)
     return made

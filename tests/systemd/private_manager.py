@@ -33,6 +33,11 @@ class Manager(Protocol):
     runtime: Path
     private: bool
 
+    @property
+    def packages(self) -> Sequence[str]:
+        """Where the dependencies of the environment that runs the tests are, as the services see them."""
+        ...
+
     def run(
         self,
         *command: str,
@@ -66,6 +71,10 @@ class OwnManager:
     home: Path = field(default_factory=Path.home)
     runtime: Path = field(default_factory=lambda: Path(os.environ.get("XDG_RUNTIME_DIR", f"/run/user/{os.getuid()}")))
     private: bool = False
+
+    @property
+    def packages(self) -> Sequence[str]:
+        return package_folders()
 
     def run(
         self,
@@ -102,6 +111,10 @@ class PrivateManager:
     home: Path = Path("/home") / USER
     runtime: Path = Path(f"/run/user/{UID}")
     private: bool = True
+
+    @property
+    def packages(self) -> Sequence[str]:
+        return [f"/run/world/packages/{number}" for number in range(1, len(package_folders()) + 1)]
 
     def run(
         self,
@@ -195,6 +208,7 @@ def _start_world(cgroup: Path) -> "subprocess.Popen[str]":
         "WORLD_UID": str(UID),
         "WORLD_SHOW": "\n".join(shown),
         "WORLD_COVER": "\n".join(covered),
+        "WORLD_PACKAGES": "\n".join(package_folders()),
     }
     # The shell moves itself into the cgroup before it becomes `unshare`: the cgroup namespace starts there.
     # A test run that is killed takes the world with it.
@@ -236,9 +250,14 @@ def _answers(manager: Manager) -> bool:
     return told.stdout.strip() in ("running", "degraded")
 
 
+def package_folders() -> list[str]:
+    """Return where this environment keeps its packages."""
+    return sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+
+
 def shown_folders() -> tuple[list[str], list[str]]:
     """Return which folders of this interpreter the throwaway user could not reach, and what closes them off."""
-    wanted = {sys.base_prefix, sys.prefix, sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    wanted = {sys.base_prefix, sys.prefix}
     shown: list[str] = []
     covered: list[str] = []
     for folder in sorted(wanted):

@@ -5,7 +5,9 @@
 #
 #   WORLD_USER, WORLD_UID   the throwaway user; not 61184 to 65519, whose lines journald files as the system's
 #   WORLD_COVER             folders, one a line, that others may not enter (/root): covered by an empty one
-#   WORLD_SHOW              folders, one a line, to show all the same (the interpreter, its packages)
+#   WORLD_SHOW              folders, one a line, to show all the same (the interpreter)
+#   WORLD_PACKAGES          folders, one a line, to show as /run/world/packages/1, 2, …: the dependencies often lie
+#                           below /tmp, which the sandbox of the service hides
 set -eu
 
 runtime=/run/user/$WORLD_UID
@@ -73,8 +75,17 @@ install -d -m 700 -o "$WORLD_UID" -g "$WORLD_UID" "$home"
 mkdir -p /run/user
 install -d -m 700 -o "$WORLD_UID" -g "$WORLD_UID" "$runtime"
 
-# --- closed folders, with the interpreter shown through them ---
+# --- the dependencies ---
 lines() { printf '%s\n' "$1" | sed '/^$/d'; }
+lines "$WORLD_PACKAGES" >/run/world/package-folders
+count=0
+while IFS= read -r folder; do
+    count=$((count + 1))
+    mkdir -p "/run/world/packages/$count"
+    mount --bind "$folder" "/run/world/packages/$count"
+done </run/world/package-folders
+
+# --- closed folders, with the interpreter shown through them ---
 count=0
 lines "$WORLD_SHOW" >/run/world/shown
 while IFS= read -r folder; do

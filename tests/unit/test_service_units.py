@@ -102,3 +102,8 @@ def test_the_sandbox_and_the_key_have_files_of_their_own() -> None:
 def test_a_vault_below_tmp_is_not_hidden_by_a_private_tmp(vault: str) -> None:
     # Drop-ins of all folders are read in the order of their names: after 20-sandbox.conf.
     assert "PrivateTmp=no" in written(instance(vault))["wikimem@notes.service.d/40-shared-tmp.conf"]
+
+
+def test_an_interpreter_below_tmp_is_not_hidden_either() -> None:
+    made = instance(python=Path("/tmp/venv/bin/python"))
+    assert "wikimem@notes.service.d/40-shared-tmp.conf" in written(made)
