@@ -13,11 +13,12 @@ from wikimem.cli.options import json_option, vault_option
 from wikimem.cli.output import note_staleness, print_json, print_text
 from wikimem.cli.report_page import Report, Section, as_html, as_markdown, is_report
 from wikimem.config import Settings
-from wikimem.errors import StorageError, UsageError
+from wikimem.errors import NotRunning, StorageError, UsageError
 
 if TYPE_CHECKING:
     from wikimem.cli.connection import MemoryClient
 
+_PROBLEM_HEAD = ("where", "what", "what to do")
 _CHANGES = 30
 _LINKS = 200
 
@@ -48,25 +49,32 @@ def report(output: str | None, vault: str | None, *, as_json: bool) -> None:
 
 
 def _gather(client: "MemoryClient", settings: Settings) -> Report:
-    status = client.status()
-    note_staleness(status)
     now = datetime.now(UTC).astimezone().strftime("%Y-%m-%d %H:%M")
+    categories = _categories(client)
+    try:
+        status = client.status()
+    except NotRunning:
+        state, about = "no daemon runs", [_problems_here(settings)]
+    else:
+        note_staleness(status)
+        state, about = status["state"], [_degraded(status), _problems(status)]
+        if settings.report.counts:
+            about.append(_asked(status))
+    items = sum(int(count) for _, count in categories.rows)
     return Report(
         title=f"wikimem: {settings.name}",
-        intro=f"{settings.path}, {now}: {status['items']} items in {status['files']} files, {status['state']}.",
+        intro=f"{settings.path}, {now}: {items} items in {len(categories.rows)} categories, {state}.",
         sections=(
-            _state(status),
-            *([_asked(status)] if settings.report.counts else []),
-            _categories(client),
-            _problems(status),
+            *about,
             _links(client, "unresolved"),
             _links(client, "ambiguous"),
             _changes(client),
+            categories,
         ),
     )
 
 
-def _state(status: StatusAnswer) -> Section:
+def _degraded(status: StatusAnswer) -> Section:
     rows = [(part["detail"], part["hint"]) for part in status["degraded"]]
     return Section("Degraded", ("what", "what to do"), tuple(rows), none="nothing")
 
@@ -98,7 +106,18 @@ def _problems(status: StatusAnswer) -> Section:
         for one in status["problems"]
     )
     more = status["problems_total"] - len(rows)
-    return Section("Problems in notes", ("where", "what", "what to do"), rows, more=f"{more} more" if more > 0 else "")
+    return Section("Problems in notes", _PROBLEM_HEAD, rows, more=f"{more} more" if more > 0 else "")
+
+
+def _problems_here(settings: Settings) -> Section:
+    """Read the vault in this process."""
+    from wikimem.store.vault import MemoryStore  # noqa: PLC0415 - the daemon's answer spares us this
+
+    store = MemoryStore(settings.path, layout=settings.layout, state_dir=settings.state_dir)
+    rows = tuple(
+        (f"{path}:{found.line}" if found.line else path, found.message, found.hint) for path, found in store.problems()
+    )
+    return Section("Problems in notes", _PROBLEM_HEAD, rows)
 
 
 def _links(client: "MemoryClient", state: LinkStateName) -> Section:
