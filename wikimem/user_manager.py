@@ -189,10 +189,27 @@ def failed_unit(name: str, *, run: Run = run) -> FailedUnit | None:
 
 
 def last_line(unit: str, *, run: Run = run) -> str:
-    """Return the unit's newest line in the journal that is its own, not systemd's; `` when there is none."""
-    own = ["_SYSTEMD_USER_UNIT=" + unit]
-    answer = run(["journalctl", "--user", "--no-pager", "-q", "-n", "1", "-o", "cat", *own])
-    return answer.out.strip().rpartition("\n")[2] if answer.status == 0 else ""
+    """Return what the unit itself (not systemd) said last: its newest error that has an event, else its newest line.
+
+    An error without an event is a hint, or one line of many of a traceback. `` when the journal has nothing.
+    """
+    own = "_SYSTEMD_USER_UNIT=" + unit
+    answer = run(["journalctl", "--user", "--no-pager", "-q", "-n", "20", "-o", "json", own])
+    entries = [_entry(line) for line in answer.out.splitlines()] if answer.status == 0 else []
+    said = [entry for entry in entries if isinstance(entry.get("MESSAGE"), str)]
+    errors = [entry for entry in said if "WIKIMEM_EVENT" in entry and str(entry.get("PRIORITY")) in "0123"]
+    newest = errors or said
+    return str(newest[-1]["MESSAGE"]).strip().rpartition("\n")[2] if newest else ""
+
+
+def _entry(line: str) -> dict[str, object]:
+    import json  # noqa: PLC0415 - see `run`
+
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def sandbox_refusal(dropin: str, *, run: Run = run) -> str:

@@ -24,7 +24,7 @@ class Systemd:
     def __call__(self, command: Sequence[str]) -> Ran:
         words = [word for word in command if word not in ("systemctl", "--user", "--no-pager")]
         if words[0] == "journalctl":
-            return Ran(0, "config.toml: unknown key `colour`\n", "")
+            return Ran(0, '{"MESSAGE": "config.toml: unknown key `colour`"}\n', "")
         if words[0] == "show":
             state = "active" if words[1] in self.active else "inactive"
             return Ran(0, f"LoadState=loaded\nActiveState={state}\nExecMainStatus=78\n", "")

@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -31,7 +30,7 @@ def write(folder: Path, *, sandbox: bool) -> None:
     made = Instance(
         NAME,
         Path('/home/me/Notizen "é" 日本 50% $x \\ y'),
-        Path(sys.executable),
+        Path("/bin/sh"),  # some program that exists: this one may lie below /tmp, which costs the sandbox its own /tmp
         Path("/home/me/.local/state/wikimem"),
         key_file=Path("/home/me/my key 5%"),
     )

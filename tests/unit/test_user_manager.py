@@ -36,7 +36,7 @@ def test_a_running_service_is_not_failed() -> None:
 
 
 def test_a_failed_service_comes_with_its_last_line_and_the_way_out() -> None:
-    commands = Commands({"show": Ran(0, FAILED, ""), "journalctl": Ran(0, "no space left\n", "")})
+    commands = Commands({"show": Ran(0, FAILED, ""), "journalctl": Ran(0, '{"MESSAGE": "no space left"}\n', "")})
     failed = user_manager.failed_unit("notes", run=commands)
     assert failed is not None
     assert (failed.unit, failed.result, failed.last_line) == (
@@ -117,3 +117,20 @@ def test_lingering_is_what_logind_says(told: str, known: bool) -> None:
 
 def test_a_command_that_does_not_exist_is_an_answer_not_an_exception() -> None:
     assert user_manager.run(["wikimem-no-such-command"]).status == 127
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("", ""),
+        ('{"MESSAGE": "Traceback (most recent call last):"}\n{"MESSAGE": "ImportError: numpy"}', "ImportError: numpy"),
+        (
+            '{"MESSAGE": "unknown key `x`", "PRIORITY": "3", "WIKIMEM_EVENT": "daemon.config"}\n'
+            '{"MESSAGE": "did you mean `y`?", "PRIORITY": "3"}\n{"MESSAGE": "bye", "PRIORITY": "6", "WIKIMEM_EVENT": "e"}',
+            "unknown key `x`",
+        ),
+        ('{"MESSAGE": "first"}\n{"MESSAGE": [98, 108, 111, 98]}\nno json', "first"),
+    ],
+)
+def test_the_last_words_of_a_unit_are_its_error_not_its_hint(lines: str, said: str) -> None:
+    assert user_manager.last_line("u", run=Commands({"journalctl": Ran(0, lines, "")})) == said
