@@ -125,8 +125,9 @@ def test_a_command_that_does_not_exist_is_an_answer_not_an_exception() -> None:
         ("", ""),
         ('{"MESSAGE": "Traceback (most recent call last):"}\n{"MESSAGE": "ImportError: numpy"}', "ImportError: numpy"),
         (
-            '{"MESSAGE": "unknown key `x`", "PRIORITY": "3", "WIKIMEM_EVENT": "daemon.config"}\n'
-            '{"MESSAGE": "did you mean `y`?", "PRIORITY": "3"}\n{"MESSAGE": "bye", "PRIORITY": "6", "WIKIMEM_EVENT": "e"}',
+            """{"MESSAGE": "unknown key `x`", "PRIORITY": "3", "WIKIMEM_EVENT": "daemon.config"}
+{"MESSAGE": "did you mean `y`?", "PRIORITY": "3"}
+{"MESSAGE": "bye", "PRIORITY": "6", "WIKIMEM_EVENT": "daemon.bye"}""",
             "unknown key `x`",
         ),
         ('{"MESSAGE": "first"}\n{"MESSAGE": [98, 108, 111, 98]}\nno json', "first"),
