@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from wikimem.errors import InvalidInput, NotFound
 from wikimem.pages.page import Page
-from wikimem.pages.relations import Relation
+from wikimem.pages.relations import RELATIONS_FILE, Relation, is_weight
 from wikimem.search.arcs import Adjacency
 from wikimem.search.catalogue import Catalogue, Key, Outline
 from wikimem.search.edge_table import EdgeTable, Record
@@ -14,7 +14,6 @@ from wikimem.search.resolve import Resolution, Resolver, is_attachment
 from wikimem.search.temperature import FIRST
 from wikimem.text.links import LinkSyntax
 
-MANUAL_FILE = "relations.jsonl"
 HEAVIEST = 1e300  # a path of five such edges still has a finite weight
 
 
@@ -32,6 +31,7 @@ class LinkGraph:
         self._pages: dict[str, list[Record]] = {}
         self._parsed: dict[str, list[Record]] = {}
         self._manual: list[Record] = []
+        self._given: tuple[Relation, ...] = ()
         self._adjacency = Adjacency()
 
     def replace_page(self, page: Page) -> None:
@@ -58,17 +58,20 @@ class LinkGraph:
 
     def clear(self) -> None:
         """Forget every page; manual relations stay, all pending."""
-        relations = [_relation_of(record) for record in self._manual]
+        given, self._given = self._given, ()
         self._catalogue.clear()
         self._table = EdgeTable()
         self._pages.clear()
         self._parsed.clear()
         self._adjacency = Adjacency()
         self._manual = []
-        self.set_relations(relations)
+        self.set_relations(given)
 
     def set_relations(self, relations: Iterable[Relation]) -> None:
-        """Take all manual edges, in place of those that were there."""
+        """Take all manual edges, in place of those that were there; the same tuple again costs nothing."""
+        if relations is self._given:
+            return
+        self._given = relations = tuple(relations)
         old = {(r.source, r.target, r.weight, r.line): r for r in self._manual}
         self._manual = []
         for relation in relations:
@@ -103,7 +106,38 @@ class LinkGraph:
     def resolve(self, target: str, *, source: str | None = None) -> Resolution:
         """Return what a target means to a caller: exact address, item of the source's file, label, alias, file."""
         outline = self._catalogue.outline_of_category(source.partition(":")[0]) if source else None
-        return self._resolver.resolve(target, LinkSyntax.HTML, None if outline is None else outline.path)[0]
+        # A resolver of its own: the daemon's writer thread asks while the loop may be resolving.
+        return Resolver(self._catalogue).resolve(target, LinkSyntax.HTML, None if outline is None else outline.path)[0]
+
+    def relation(self, source: str, target: str, weight: float = 1.0) -> Relation:
+        """Return the manual edge that a caller asks for, by addresses where the names resolve to items already.
+
+        Raises `NotFound` when the source is no item, `InvalidInput` for a weight that is no finite positive number,
+        an ambiguous name, or an item related to itself.
+        """
+        if not is_weight(weight):
+            raise InvalidInput(f"The weight is {weight}.", hint="Use a finite number above 0.")
+        start, found = self._anchor(source), self.resolve(target, source=source)
+        if found.state == "ambiguous":
+            raise InvalidInput(f"{target!r} names several items.", hint="Take one of: " + ", ".join(found.candidates))
+        if found.address == start or not target.strip():
+            raise InvalidInput(f"{target!r} is no other item than {start}.", hint="Name another item as the target.")
+        return Relation(start, found.address or target.strip(), float(weight))
+
+    def find_relation(self, source: str, target: str) -> Relation:
+        """Return the manual edge that leads from `source` to `target`, named as in the file or by what they resolve to.
+
+        Raises `NotFound`.
+        """
+        wanted = (source.strip(), target.strip())
+        start = self.resolve(source).address or wanted[0]
+        end = self.resolve(target, source=source).address or wanted[1]
+        for record in self._manual:
+            edge = record.edge
+            if (record.source, record.target) == wanted or (edge and (edge.source, edge.target) == (start, end)):
+                return _relation_of(record)
+        hint = "A link in a note's text is removed in the note; `wikimem links` says where."
+        raise NotFound(f"No manual relation leads from {start} to {end}.", hint=hint)
 
     def counts(self) -> LinkCounts:
         """Return how many edges there are in each state."""
@@ -253,7 +287,7 @@ def _edge(record: Record, source: str, resolution: Resolution) -> Edge:
         candidates=resolution.candidates,
         weight=record.weight,
         origin=record.origin,
-        file=record.path or MANUAL_FILE,
+        file=record.path or RELATIONS_FILE,
         line=record.line,
         hint=record.target,
         to_file=resolved and resolution.address is None,
