@@ -61,11 +61,9 @@ class Replacer:
         self.mode: WriteMode = "lease"
 
     def settle(self, path: str, target: str) -> None:
-        """Wait until no other program has the file open for writing: what is read then is a whole save."""
-        with self._opened(path, target, os.O_RDONLY) as old:
-            if self._lease(path, old, "read"):
-                with step(path, "release the lease"):
-                    self._kernel.release(old)
+        """Wait until no other program has the file open for writing: what is read then is a whole save. Absent is fine."""
+        with contextlib.suppress(Stale), self._opened(path, target, os.O_RDONLY) as old:
+            self._lease(path, old, "read")
 
     def probe(self, target: str) -> None:
         """Find out whether files like this one can be leased."""
@@ -89,9 +87,10 @@ class Replacer:
             with step(path, "open the file for writing"):
                 found = self._kernel.fstat(old)
                 _check_writable(target, found)
-            if found.st_nlink > 1:
-                return self._in_place(path, target, data, based_on)
-            return self._replace(path, target, old, data, based_on)
+            if found.st_nlink == 1:
+                return self._replace(path, target, old, data, based_on)
+        # Not beside the descriptor above: a write lease is refused while anybody has the file open, we too.
+        return self._in_place(path, target, data, based_on)
 
     def remove(self, path: str, target: str, based_on: str) -> None:
         """Remove the file that has the hash `based_on`."""

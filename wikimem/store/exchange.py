@@ -111,7 +111,7 @@ class Swap:
 
     def _put_back(self, displaced: str) -> None:
         try:
-            _rename_new(self._kernel, displaced, self._target)
+            rename_new(self._kernel, displaced, self._target)
         except OSError:
             self._hold(displaced)
 
@@ -170,7 +170,7 @@ def put_new(kernel: Kernel, path: str, temporary: str, target: str, new: int) ->
     """Give the file at `temporary`, open as `new`, the target's name. Raises `Stale` when the name is taken."""
     with step(path, "put the new file in place"):
         try:
-            _rename_new(kernel, temporary, target)
+            rename_new(kernel, temporary, target)
         except FileExistsError:
             raise Stale(path) from None
     try:
@@ -178,7 +178,7 @@ def put_new(kernel: Kernel, path: str, temporary: str, target: str, new: int) ->
     except BaseException:
         with contextlib.suppress(OSError):
             if os.path.samestat(kernel.stat(target), kernel.fstat(new)):
-                _rename_new(kernel, target, temporary)
+                rename_new(kernel, target, temporary)
         raise
 
 
@@ -195,7 +195,7 @@ def flush_folder(kernel: Kernel, path: str, folder: str) -> None:
             kernel.close(descriptor)
 
 
-def _rename_new(kernel: Kernel, source: str, target: str) -> None:
+def rename_new(kernel: Kernel, source: str, target: str) -> None:
     """Rename without ever replacing anything, by the best means there are."""
     try:
         kernel.rename_new(source, target)

@@ -86,6 +86,7 @@ class History:
 
     def __init__(self, state: State) -> None:
         self._state = state
+        state.ensure(SCHEMA)
 
     def record(
         self,
@@ -124,6 +125,16 @@ class History:
         if not rows:
             raise NotFound(f"there is no version {version_id}", hint="list them with `wikimem history ADDRESS`")
         return _version(rows[0])
+
+    def find(self, address: str, hash: str) -> int | None:  # noqa: A002 - the field's name everywhere
+        """Return the id of the latest version with this text, None when it is not kept."""
+        sql = "SELECT max(id) FROM history WHERE address = ? AND hash = ?"
+        found = self._state.query(sql, (_clean(address), hash))[0][0]
+        return found if isinstance(found, int) else None
+
+    def holds(self, address: str, hash: str) -> bool:  # noqa: A002 - the field's name everywhere
+        """Say whether this text is kept under this address."""
+        return self.find(address, hash) is not None
 
     def rename(self, old_address: str, new_address: str, name: str) -> None:
         """Let the versions of a renamed item be found under its new address."""

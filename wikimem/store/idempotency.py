@@ -28,6 +28,7 @@ class Idempotency:
 
     def __init__(self, state: State) -> None:
         self._state = state
+        state.ensure(SCHEMA)
 
     def find(self, key: str, request: str, *, now: datetime) -> Answered | None:
         """Return the answer that this key was given, None for a new key.
@@ -45,6 +46,10 @@ class Idempotency:
         if rows[0][0] != request:
             raise InvalidInput("this Idempotency-Key was used for another request", hint="send a new key")
         return Answered(str(rows[0][1]))
+
+    def forget_all(self) -> None:
+        """Drop every kept answer: a purge, because answers repeat what was written."""
+        self._state.execute("DELETE FROM idempotency")
 
     def keep(self, key: str, request: str, answer: str, *, now: datetime) -> None:
         """Remember an answer for ten minutes, and forget those that are older."""

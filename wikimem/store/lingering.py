@@ -1,7 +1,5 @@
 """Displaced files that somebody may still be writing: they are looked at again before their last name goes."""
 
-# Names on disk need not be UTF-8, and every call here is exactly one step.
-
 import contextlib
 import errno
 import os

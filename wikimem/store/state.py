@@ -31,7 +31,8 @@ class State:
     """The open file, shared by every table class and every thread of one process.
 
     Raises `HistoryUnavailable` from the constructor and from every call when the file cannot be made, read or
-    written. `set_aside` names the file that a damaged predecessor was moved to, if that happened now.
+    written. `set_aside` names the file that a damaged predecessor was moved to, if that happened now; `is_new`: nothing
+    was here before.
     """
 
     def __init__(self, path: Path, *schemas: str) -> None:
@@ -39,6 +40,7 @@ class State:
         self.set_aside: Path | None = None
         self._lock = threading.RLock()
         self._depth = 0
+        self._ensured: set[str] = set(schemas)
         try:
             self._connection = self._open(schemas)
         except sqlite3.DatabaseError as error:
@@ -47,6 +49,7 @@ class State:
             self._connection = self._start_over(schemas)
         except OSError as error:
             raise self._unavailable("open", error) from error
+        self.is_new = self.meta("vault_id") is None
         self.vault_id = self._vault_id()
 
     def _open(self, schemas: Sequence[str]) -> sqlite3.Connection:
@@ -82,6 +85,19 @@ class State:
     def _vault_id(self) -> str:
         self.execute("INSERT OR IGNORE INTO meta VALUES ('vault_id', ?)", (uuid.uuid4().hex,))
         return str(self.query("SELECT value FROM meta WHERE key = 'vault_id'")[0][0])
+
+    def ensure(self, schema: str) -> None:
+        """Make the tables of a schema that the constructor was not given."""
+        with self._lock:
+            if schema in self._ensured:
+                return
+            if self._depth:
+                raise RuntimeError("a schema cannot be made inside a transaction: executescript would commit it")
+            try:
+                self._connection.executescript(schema)
+            except sqlite3.Error as error:
+                raise self._unavailable("make tables", error) from error
+            self._ensured.add(schema)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:

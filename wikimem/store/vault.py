@@ -1,32 +1,39 @@
 """MemoryStore: the vault as items, read tolerantly, written strictly."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
+from typing import Self
 
 from wikimem import places
-from wikimem.errors import AppendOnly, Conflict, InvalidCategory, NotFound, StorageError, VaultError
-from wikimem.pages.items import RecallItem
+from wikimem.config_tables import HistorySettings
+from wikimem.errors import AppendOnly, Conflict, HistoryUnavailable, InvalidInput, NotFound
+from wikimem.pages.items import DiaryItem, RecallItem, content_hash
 from wikimem.pages.journal import JournalEntry
 from wikimem.pages.layout import Layout
 from wikimem.pages.page import Page
-from wikimem.pages.reading import has_git_markers, read_page
-from wikimem.pages.wiki import put_item, read_wiki_page, remove_item
-from wikimem.store import history as history_table
-from wikimem.store import idempotency as idempotency_table
-from wikimem.store.diary import DiaryStore
-from wikimem.store.files import DiskFiles, Files
-from wikimem.store.history import Ending, History, PriorText
+from wikimem.pages.wiki import put_item, remove_item
+from wikimem.store.diary import DiaryStore, written_text
+from wikimem.store.displaced import WHOLE_FILE, prior_texts
+from wikimem.store.files import Files, WriteMode
+from wikimem.store.history import History, PriorText, VersionsPage
+from wikimem.store.idempotency import Idempotency
 from wikimem.store.journal import Journal
+from wikimem.store.kernel import Kernel
 from wikimem.store.localzone import local_zone
-from wikimem.store.locks import VaultLock, vault_key
+from wikimem.store.merged import merged_journal
+from wikimem.store.recovery import Recovered
+from wikimem.store.stale_buffers import Gone, StaleBuffer, find_stale_buffers
 from wikimem.store.state import State
+from wikimem.store.upkeep import SCHEMAS, STATE_FILE, Upkeep, derived_in_state
+from wikimem.store.vaultpages import VaultPages, check_mergeless, check_root, check_size, item_named
+from wikimem.store.writelog import NotedWrite
 from wikimem.store.writing import Planned, Writer
-from wikimem.text.names import category_of, fold_name, is_day, sanitize_item_name, validate_category
+from wikimem.text.names import fold_name, is_day, parse_address
 from wikimem.text.problems import Problem
 
-STATE_FILE = "state.sqlite3"
+__all__ = ["SCHEMAS", "STATE_FILE", "MemoryStore", "default_state_dir"]
 
 
 def default_state_dir(root: Path) -> Path:
@@ -34,11 +41,16 @@ def default_state_dir(root: Path) -> Path:
     return places.state_home(os.environ) / places.name_of(root)
 
 
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
 class MemoryStore:
     """One vault.
 
-    `layout` None is read from the vault (`wikimem.toml`, `.obsidian/daily-notes.json`). `state_dir` holds history and
-    is made by the first write. `files`, `state`, `clock` and `timezone` are for the daemon and for tests.
+    `layout` None is read from the vault (`wikimem.toml`, `.obsidian/daily-notes.json`). `state_dir` holds the history
+    and is made by the first write; with `[vault] derived = "state"` the journal too. The daemon gives its own `state`
+    and may look at every write through `wrap_files`; `kernel`, `clock` and `timezone` are seams for tests.
     Raises `VaultError` when `root` is no folder that can be read.
     """
 
@@ -50,66 +62,39 @@ class MemoryStore:
         state_dir: Path | None = None,
         journal: bool = True,
         state: State | None = None,
-        files: Files | None = None,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        wrap_files: Callable[[Files], Files] | None = None,
+        history_settings: HistorySettings | None = None,
+        kernel: Kernel | None = None,
+        clock: Callable[[], datetime] = _utc_now,
         timezone: Callable[[], tzinfo] = local_zone,
     ) -> None:
         self.root = Path(root)
-        _check_root(self.root)
+        check_root(self.root)
         self.layout = _layout_of(self.root) if layout is None else layout
-        self.state_dir = default_state_dir(self.root) if state_dir is None else state_dir
-        self.disk: Files = DiskFiles(self.root) if files is None else files
-        self._state = state
-        self._journal = Journal(self.root) if journal else None
-        self.writer = Writer(
-            self.disk,
-            lock=lambda: VaultLock(self.state_dir.parent, vault_key(self.root), "write"),
-            history=lambda: self.history,
-            journal=lambda: self._journal,
+        self.state_dir = default_state_dir(self.root) if state_dir is None else Path(state_dir)
+        folder = self.state_dir if derived_in_state(self.root) else self.root
+        self._upkeep = Upkeep(
+            self.root,
+            self.layout,
+            state_dir=self.state_dir,
+            state=state,
+            journal_folder=folder if journal else None,
             clock=clock,
+            kernel=kernel,
+            caps=HistorySettings() if history_settings is None else history_settings,
         )
+        own: Files = self._upkeep.disk
+        self.disk = own if wrap_files is None else wrap_files(own)
+        self._pages = VaultPages(self.disk, self.layout)
+        self.writer = Writer(self.disk, self._upkeep, clock)
         self.diary = DiaryStore(self, self.writer, timezone=timezone)
+
+    # ------------------------------------------------------------- reading
 
     @property
     def revision(self) -> int:
         """Raised by every write of this process, and by `note_change`."""
         return self.writer.revision
-
-    @property
-    def state(self) -> State:
-        """The open state; the first use makes it. Raises `HistoryUnavailable`."""
-        if self._state is None:
-            self._state = State(self.state_dir / STATE_FILE, history_table.SCHEMA, idempotency_table.SCHEMA)
-        return self._state
-
-    @property
-    def history(self) -> History:
-        """The prior texts. Raises `HistoryUnavailable`."""
-        return History(self.state)
-
-    @property
-    def journal(self) -> Journal | None:
-        """The log of what was written here."""
-        return self._journal
-
-    def page_paths(self) -> list[str]:
-        """Return the path of every wiki and diary page, in order."""
-        kinds = ("wiki", "diary")
-        return [path for path, _ in self.disk.walk() if self.layout.classify(path).kind in kinds]
-
-    def pages(self) -> Iterator[Page]:
-        """Read every page. One that vanishes or cannot be read meanwhile is left out."""
-        for path in self.page_paths():
-            page = self.read_page(path)
-            if page is not None:
-                yield page
-
-    def read_page(self, path: str) -> Page | None:
-        """Read one page; None when there is no such file. Raises `OSError` when it cannot be read."""
-        try:
-            return read_page(path, self.disk.read(path).data, self.layout)
-        except FileNotFoundError:
-            return None
 
     def changed_since(self, revision: int) -> list[str] | None:
         """Return the paths that changed after a revision, None when everything must be read again."""
@@ -119,9 +104,21 @@ class MemoryStore:
         """Raise the revision for a change that was found on disk."""
         self.writer.note_change(path)
 
+    def page_paths(self) -> list[str]:
+        """Return the path of every wiki and diary page, in order. What cannot be walked is in `problems()`."""
+        return self._pages.paths()
+
+    def pages(self) -> Iterator[Page]:
+        """Read every page; one that cannot be read is a page with that problem and no items."""
+        return self._pages.all()
+
+    def read_page(self, path: str) -> Page | None:
+        """Read one page; None when there is no such file. Raises `OSError` when it cannot be read."""
+        return self._pages.read(path)
+
     def categories(self) -> list[str]:
         """Return the wiki's categories in order."""
-        return sorted(self._wiki_paths())
+        return sorted(self._pages.wiki_paths())
 
     def files(self) -> list[str]:
         """Return `categories()`, by the name that upstream wikimem gives it."""
@@ -129,16 +126,33 @@ class MemoryStore:
 
     def items(self, category: str | None = None) -> list[RecallItem]:
         """Return the items of one category or of all, in document order."""
-        paths = self._wiki_paths()
-        chosen = [paths[one] for one in sorted(paths)] if category is None else [self._find(category)]
+        if category is None:
+            paths = self._pages.wiki_paths()
+            chosen: list[str | None] = [paths[one] for one in sorted(paths)]
+        else:
+            chosen = [self._pages.find(category)]
         pages = [self.read_page(path) for path in chosen if path is not None]
         return [item for page in pages if page is not None for item in page.items]
 
     def get(self, category: str, name: str) -> RecallItem | None:
         """Return one item; the exact name wins over one that is equal under NFC and collapsed white space."""
-        path = self._find(category)
+        path = self._pages.find(category)
         page = self.read_page(path) if path is not None else None
-        return _item(page, name) if page is not None else None
+        return item_named(page, name) if page is not None else None
+
+    def problems(self) -> list[tuple[str, Problem]]:
+        """Return what a person may want to mend, by path."""
+        found: list[tuple[str, Problem]] = []
+        self._pages.paths(found)
+        found += [(page.path, problem) for page in self.pages() for problem in page.problems]
+        if self.journal is not None:
+            found += [(self.journal.path.name, problem) for problem in self.journal.entries()[1]]
+        if self.writer.journal_fault is not None:
+            message = f"The journal lacks what was written last: {self.writer.journal_fault}."
+            found.append(("journal.jsonl", Problem("journal-behind", 0, message, self.writer.journal_fault.hint)))
+        return found
+
+    # ------------------------------------------------------------- writing
 
     def add(
         self,
@@ -150,159 +164,288 @@ class MemoryStore:
         source_conv: str | None = None,
         ts: str | None = None,
         expected_hash: str | None = None,
+        detail: str | None = None,
+        idempotency_key: str | None = None,
     ) -> RecallItem:
         """Add an item, or replace the one of that name, and return it as it now reads.
 
-        With any provenance given, `ts` defaults to now. Raises `InvalidInput`, `AppendOnly` for a day, `Conflict`
-        when the item is not (any more) the one with `expected_hash`, `StorageError`.
+        With any provenance given, `ts` defaults to now. `detail` is a note for the journal. A call with the
+        `idempotency_key` of one in the last ten minutes writes nothing. Raises `InvalidInput`, `AppendOnly` for a
+        day, `Conflict` when the item is not (any more) the one with `expected_hash` or was changed while this call
+        wrote, `StorageError`, `TryAgain`.
         """
         if is_day(category):
             raise AppendOnly(f"{category} is a day of the diary", hint="use `wikimem diary`, or another category")
-        clean_name = sanitize_item_name(name)
         with self.writer.locked():
-            path = self._find(category) or self._new_path(category)
-            now = _seconds(self.writer.clock())
+            before = self.written_under(idempotency_key) if idempotency_key else None
+            found = self.get(category, name) if before is not None else None
+            if found is not None:
+                return found
+            path = self._pages.find(category) or self._pages.new_path(category)
+            now = self.writer.now().isoformat()
             stamp = ts or (now if owner or source_conv else None)
-            item = RecallItem(self.layout.classify(path).category, clean_name, content, owner, source_conv, stamp)
-            guard = _Guard(item.address, content, expected_hash)
+            key = self.layout.classify(path).category
+            item = RecallItem(key, name, content, owner, source_conv, stamp)
+            guard = _Guard(self, key, name, content, expected_hash)
 
             def plan(data: bytes | None) -> Planned:
-                _check_markers(path, data, content)
-                found = guard.check(self._item_in(path, data, clean_name))
-                edit = put_item(data, item.category, item, link_style=self.layout.link_style)
-                action = "update" if found else "add"
-                line = JournalEntry(now, action, item.category, clean_name, None, None, owner, source_conv, None)
-                return Planned(edit.data, _prior(edit.replaced, now, "update"), line)
+                self.check_writable(path, data, content)
+                known = guard.check(self._pages.item_in(path, data, name))
+                edit = put_item(
+                    data,
+                    key,
+                    item,
+                    link_style=self.layout.link_style,
+                    preamble_items=self.layout.preamble_items,
+                )
+                self.check_size(path, edit.data)
+                written = edit.item or item
+                return Planned(
+                    edit.data,
+                    prior_texts(edit.replaced, now, "update", data=data),
+                    JournalEntry(
+                        ts=now,
+                        action="update" if known else "add",
+                        file=key,
+                        item=written.name,
+                        owner=owner,
+                        source_conv=source_conv,
+                        detail=detail,
+                    ),
+                    written.address,
+                    written_text(written),
+                    known.hash if known else None,
+                )
 
-            planned = self.writer.apply(path, plan)
-        written = self._item_in(path, planned.data, clean_name)
-        if written is None:
-            raise StorageError(f"{path}: the item that was written does not read back", path=path, step="read back")
-        return written
+            planned = self.writer.apply(path, plan, key=idempotency_key)
+        self._tidy()
+        written = self._pages.item_in(path, planned.data, name)
+        return written if written is not None else item
 
-    def remove(self, category: str, name: str, *, expected_hash: str | None = None) -> RecallItem:
-        """Remove an item and return what it was. Raises `NotFound`, `AppendOnly`, `Conflict`, `StorageError`."""
+    def remove(
+        self, category: str, name: str, *, expected_hash: str | None = None, detail: str | None = None
+    ) -> RecallItem:
+        """Remove an item and return what it was.
+
+        Raises `NotFound`, `AppendOnly` for a day, `Conflict` as `add` does, `StorageError`, `TryAgain`.
+        """
         if is_day(category):
             raise AppendOnly(f"{category} is a day of the diary", hint="edit the day's file by hand")
         with self.writer.locked():
-            path = self._find(category)
-            before = self._item_in(path, self._data(path), name) if path is not None else None
+            path = self._pages.find(category)
+            before = self.get(category, name) if path is not None else None
             if path is None or before is None:
                 raise NotFound(f"there is no item {category}:{name}", hint=f"list them: `wikimem ls {category}`")
-            guard = _Guard(before.address, None, expected_hash)
-            now = _seconds(self.writer.clock())
+            guard = _Guard(self, before.category, before.name, None, expected_hash)
+            now = self.writer.now().isoformat()
 
             def plan(data: bytes | None) -> Planned:
-                _check_markers(path, data, None)
-                guard.check(self._item_in(path, data, before.name))
-                edit = remove_item(data or b"", before.category, before.name)
-                line = JournalEntry(now, "remove", before.category, before.name, None, None, None, None, None)
-                return Planned(edit.data, _prior(edit.replaced, now, "remove"), line)
+                self.check_writable(path, data, None)
+                known = guard.check(self._pages.item_in(path, data, before.name))
+                if data is None or known is None:
+                    raise NotFound(f"there is no item {before.address} any more", hint="somebody removed it meanwhile")
+                edit = remove_item(data, before.category, before.name, preamble_items=self.layout.preamble_items)
+                line = JournalEntry(ts=now, action="remove", file=before.category, item=before.name, detail=detail)
+                prior = prior_texts(edit.replaced, now, "remove", data=data)
+                return Planned(edit.data, prior, line, before.address, None, known.hash)
 
             self.writer.apply(path, plan)
+        self._tidy()
         return before
 
-    def problems(self) -> list[tuple[str, Problem]]:
-        """Return what a person may want to mend, in every page."""
-        return [(page.path, problem) for page in self.pages() for problem in page.problems]
+    def restore(self, address: str, version_id: int) -> RecallItem | DiaryItem:
+        """Put a kept text back: a new write, journalled; a diary entry is appended.
+
+        Raises `NotFound` when the version is none of this address, and as `add` and `diary.append` do.
+        """
+        wanted = parse_address(address)
+        version = self.history.get(version_id)
+        if version.address != str(wanted):
+            hint = f"list them: `wikimem history {wanted}`"
+            raise NotFound(f"version {version_id} is of {version.address}, not of {wanted}", hint=hint)
+        if version.name == WHOLE_FILE:
+            hint = f"print it with `wikimem history {wanted} --json` and copy what you miss into the file"
+            raise InvalidInput(f"version {version_id} is a whole file, and no item", hint=hint)
+        detail = f"restore of version {version_id}"
+        if is_day(wanted.category):
+            return self.diary.append(
+                version.content,
+                ts=version.item_ts,
+                date=wanted.category,
+                time=wanted.name,
+                owner=version.owner,
+                source_conv=version.source_conv,
+                detail=detail,
+            )
+        return self.add(
+            wanted.category,
+            version.name,
+            version.content,
+            owner=version.owner,
+            source_conv=version.source_conv,
+            ts=version.item_ts,
+            detail=detail,
+        )
+
+    def edit_file(self, path: str, change: Callable[[bytes | None], bytes | None]) -> bytes | None:
+        """Change a file of ours that holds no items (`relations.jsonl`) and return its new bytes.
+
+        `change` gets the bytes (None: no file) and is called again when somebody saved in between.
+        """
+        return self.writer.apply(path, lambda data: Planned(change(data), address=path)).data
+
+    # ------------------------------------------------- history and journal
+
+    @property
+    def state(self) -> State:
+        """The open state; the first use makes it. Raises `HistoryUnavailable`."""
+        return self._upkeep.state
+
+    @property
+    def history(self) -> History:
+        """The prior texts. Raises `HistoryUnavailable`."""
+        return self._upkeep.history
+
+    @property
+    def idempotency(self) -> Idempotency:
+        """The answers given under idempotency keys. Raises `HistoryUnavailable`."""
+        return self._upkeep.idempotency
+
+    @property
+    def journal(self) -> Journal | None:
+        """The log of what was written here."""
+        return self._upkeep.journal
+
+    def versions(self, address: str, limit: int = 100, after: str | None = None) -> VersionsPage:
+        """Return the kept texts of an address, newest first, also one that an old editor buffer erased just now."""
+        self._catch_up(address)
+        return self.history.versions(address, limit, after)
+
+    def journal_tail(self, count: int) -> list[JournalEntry]:
+        """Return the last things that happened, oldest first: what was written here and what was seen on disk."""
+        own = self.journal.tail(count) if self.journal is not None else []
+        has_state = (self.state_dir / STATE_FILE).exists()
+        return merged_journal(own, self.state if has_state else None, count)
+
+    def stale_buffers(self, gone: Iterable[Gone]) -> list[StaleBuffer]:
+        """Return which of the texts that a save on disk removed were written here just before."""
+        return find_stale_buffers(gone, self._upkeep.write_log, self.history, now=self.writer.now())
+
+    def purge_history(
+        self, *, address: str | None = None, containing: str | None = None, everything: bool = False
+    ) -> int:
+        """Delete kept texts for good, for a secret that was written down; return how many. Live notes stay."""
+        blanked = self._upkeep.write_log.purge(address=address, containing=containing, everything=everything)
+        self.idempotency.forget_all()
+        return blanked + self.history.purge(address=address, containing=containing, everything=everything)
+
+    # -------------------------------------------------------------- upkeep
+
+    @property
+    def write_mode(self) -> WriteMode:
+        """`lease` when writes see every editor, `basic` when they look again later instead."""
+        return self.disk.write_mode
+
+    def probe(self) -> WriteMode:
+        """Find out the write mode of this vault's file system, from an existing note and without a write."""
+        first = next((path for path, _ in self.disk.walk(report=lambda _: None)), None)
+        if first is not None:
+            self._upkeep.disk.probe(first)
+        return self.write_mode
+
+    def recover(self) -> Recovered:
+        """Decide what a crash cut off, everywhere in the vault: for a program that starts. `Locked`, `StorageError`."""
+        with self.writer.locked():
+            self.writer.finish()
+            return self._upkeep.recover_writes(everywhere=True)
+
+    def tidy(self) -> None:
+        """Do what is due: call it now and then in a program that lives long. Raises `HistoryUnavailable`."""
+        self._upkeep.tidy()
+
+    def written_under(self, key: str) -> NotedWrite | None:
+        """Return the write that was done under an idempotency key in the last ten minutes."""
+        self.writer.finish()
+        return self._upkeep.written_under(key)
+
+    def check_writable(self, path: str, data: bytes | None, yours: str | None) -> None:
+        """Raise `Conflict` for bytes that no write may be based on."""
+        check_mergeless(path, data, yours)
+
+    def check_size(self, path: str, data: bytes | None) -> None:
+        """Raise `StorageError` for a file that would be too large to be read again."""
+        check_size(path, data, self.layout)
 
     def close(self) -> None:
         """Close the state. The store opens it again when it is used again."""
-        if self._state is not None:
-            self._state.close()
-            self._state = None
+        self.writer.finish()
+        self._upkeep.close()
 
-    def _wiki_paths(self) -> dict[str, str]:
-        places_ = ((self.layout.classify(path), path) for path in self.page_paths())
-        return {place.category: path for place, path in places_ if place.kind == "wiki"}
+    def __enter__(self) -> Self:
+        return self
 
-    def _find(self, category: str) -> str | None:
-        """Return the path of an existing category: exact, else equal under NFC and white space."""
-        path = self.layout.wiki_path(category)
-        if self.layout.classify(path).kind == "wiki" and self._data(path) is not None:
-            return path
-        folded = fold_name(category)
-        return next((path for key, path in self._wiki_paths().items() if fold_name(key) == folded), None)
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
-    def _new_path(self, category: str) -> str:
-        validate_category(category)
-        path = self.layout.wiki_path(category)
-        if self.layout.classify(path).kind != "wiki":
-            raise InvalidCategory(f"{category} would lie at {path}, which is not read as a wiki file")
-        return path
+    def _tidy(self) -> None:
+        self._upkeep.tidy()
 
-    def _data(self, path: str) -> bytes | None:
-        try:
-            return self.disk.read(path).data
-        except FileNotFoundError:
-            return None
-
-    def _item_in(self, path: str, data: bytes | None, name: str) -> RecallItem | None:
-        return None if data is None else _item(read_wiki_page(path, data, self.layout), name)
+    def _catch_up(self, address: str) -> None:
+        category = parse_address(address).category
+        path = self.layout.diary_path(category) if is_day(category) else self._pages.find(category)
+        if path is not None:
+            try:
+                data = self.disk.read(path).data
+            except OSError:
+                return
+            self.writer.finish()
+            self._upkeep.catch_up(path, data)
 
 
 class _Guard:
-    """Says whether the item is still the one that the caller means: first by `expected_hash`, then by what was seen."""
+    """Says whether the item is still the one that the caller means: by `expected_hash`, then by what was first seen."""
 
-    def __init__(self, address: str, yours: str | None, expected_hash: str | None) -> None:
-        self._address = address
+    def __init__(
+        self, store: MemoryStore, category: str, name: str, yours: str | None, expected_hash: str | None
+    ) -> None:
+        self._store = store
+        self._category = category
+        self._name = name
         self._yours = yours
-        self._expected = expected_hash
-        self._seen: tuple[str | None] | None = None
+        self._expected: tuple[str | None] | None = (expected_hash,) if expected_hash else None
 
     def check(self, found: RecallItem | None) -> RecallItem | None:
-        """Return `found`, or raise `Conflict`."""
+        """Return `found`, or raise `Conflict`; the text that was refused is then in the history."""
         current = found.hash if found else None
-        expected = self._seen if self._seen is not None else ((self._expected,) if self._expected else (current,))
-        if expected != (current,):
-            raise Conflict(
-                f"{self._address} was changed meanwhile",
-                theirs=found.content if found else None,
-                yours=self._yours,
-                current_hash=current,
-                hint="read it again, merge, and write with the new `expected_hash`",
-            )
-        self._seen = (current,)
-        return found
-
-
-def _item(page: Page, name: str) -> RecallItem | None:
-    folded = fold_name(name)
-    near = [item for item in page.items if fold_name(item.name) == folded]
-    return next((item for item in near if item.name == name), near[-1] if near else None)
-
-
-def _prior(items: tuple[RecallItem, ...], ts: str, action: Ending) -> list[PriorText]:
-    return [
-        PriorText(
-            one.address, one.name, one.content, one.hash, ts, "api", action, None, one.owner, one.source_conv, one.ts
+        if self._expected is None:
+            self._expected = (current,)
+        if self._expected == (current,):
+            return found
+        self._keep_refused()
+        address = f"{self._category}:{self._name}"
+        what = "was changed" if found else "was removed"
+        raise Conflict(
+            f"{address} {what} meanwhile, so it was not written",
+            theirs=found.content if found else None,
+            yours=self._yours,
+            current_hash=current,
+            hint="read it again, merge, and write with the new `expected_hash`; your text is in its history",
         )
-        for one in items
-    ]
 
-
-def _seconds(now: datetime) -> str:
-    return now.astimezone(UTC).isoformat(timespec="seconds")
-
-
-def _check_root(root: Path) -> None:
-    try:
-        os.scandir(root).close()
-    except OSError as error:
-        hint = "make it with `wikimem init`, or name another with --vault"
-        raise VaultError(f"the vault {root} cannot be read: {error.strerror}", hint=hint) from error
-
-
-def _check_markers(path: str, data: bytes | None, yours: str | None) -> None:
-    if data is not None and has_git_markers(data):
-        hint = "resolve the merge in an editor, then write again"
-        raise Conflict(f"{path} holds git conflict markers", theirs=None, yours=yours, hint=hint)
+    def _keep_refused(self) -> None:
+        if self._yours is None:
+            return
+        address, digest = f"{self._category}:{fold_name(self._name)}", content_hash(self._name, self._yours)
+        now = self._store.writer.now().isoformat()
+        try:
+            if not self._store.history.holds(address, digest):
+                refused = PriorText(address, self._name, self._yours, digest, now, "api", "refused")
+                self._store.history.record_many([refused])
+        except HistoryUnavailable:
+            return  # the caller has the text in the error
 
 
 def _layout_of(root: Path) -> Layout:
     from wikimem.config import vault_layout  # noqa: PLC0415 - the configuration is read only when nobody gave a layout
 
     return vault_layout(root)
-
-
-__all__ = ["STATE_FILE", "MemoryStore", "category_of", "default_state_dir"]

@@ -1,55 +1,99 @@
-"""One write, from the vault's lock to the journal line: the order of its steps is what makes it safe."""
+"""One write, from the vault's lock to the journal line: the order of its steps is what makes it safe.
 
+    lock -> recover -> read -> plan -> note (prior texts, intent; one transaction) -> file -> journal -> revision
+
+A crash between any two leaves a noted write that `store/recovery.py` decides at the next one.
+"""
+
+import logging
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
-from threading import RLock
+from datetime import UTC, datetime
+from typing import Protocol
 
-from wikimem.pages.journal import JournalEntry
-from wikimem.store.files import FileRead, Files, Stale
+from wikimem.errors import HistoryUnavailable, StorageError, TryAgain, WikimemError
+from wikimem.pages.journal import JournalEntry, render_line
+from wikimem.store.files import FileRead, Files, Stale, bytes_hash
 from wikimem.store.history import History, PriorText
 from wikimem.store.journal import Journal
 from wikimem.store.locks import WRITE_TIMEOUT_S, VaultLock
+from wikimem.store.steps import failed
+from wikimem.store.writelog import NotedWrite, WriteLog, WrittenText
 
 REVISIONS_KEPT = 20_000
 MAX_REDOS = 100
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What a write wants: the file's new bytes (None: no file), the texts that go, the journal's line."""
+    """What a write wants.
+
+    `data` is the file's new bytes (None: no file), `prior` the texts that go, `entry` the journal's line, `address`
+    and `text` what is written (text None: a removal, or a file without items), `prior_hash` the item's hash before.
+    """
 
     data: bytes | None
-    prior: Sequence[PriorText]
-    entry: JournalEntry | None
+    prior: Sequence[PriorText] = ()
+    entry: JournalEntry | None = None
+    address: str = ""
+    text: WrittenText | None = None
+    prior_hash: str | None = None
 
 
 Plan = Callable[[bytes | None], Planned]
 
 
+class Surroundings(Protocol):
+    """What a writer asks of the store around it."""
+
+    def vault_lock(self) -> VaultLock:
+        """Return a fresh write lock."""
+
+    def settle(self, path: str) -> None:
+        """Wait for an editor that is saving this file."""
+
+    def before_write(self, path: str, current: bytes | None) -> None:
+        """Look at a file that is about to be written."""
+
+    def recover_writes(self) -> object:
+        """Decide the writes that were cut off."""
+
+    @property
+    def history(self) -> History:
+        """The prior texts."""
+
+    @property
+    def write_log(self) -> WriteLog:
+        """The noted writes."""
+
+    @property
+    def journal(self) -> Journal | None:
+        """The log of what was written, None when none is kept."""
+
+
 class Writer:
     """Does planned writes for one vault, one at a time over all threads and processes."""
 
-    def __init__(
-        self,
-        files: Files,
-        *,
-        lock: Callable[[], VaultLock],
-        history: Callable[[], History],
-        journal: Callable[[], Journal | None],
-        clock: Callable[[], datetime],
-    ) -> None:
+    def __init__(self, files: Files, around: Surroundings, clock: Callable[[], datetime]) -> None:
         self._files = files
-        self._lock = lock
-        self._history = history
-        self._journal = journal
-        self.clock = clock
-        self._threads = RLock()
+        self._around = around
+        self._clock = clock
+        self._threads = threading.RLock()
         self._depth = 0
+        self._recovered = False
+        self._finished: list[int] = []
         self.revision = 0
         self._changed: deque[tuple[int, str]] = deque(maxlen=REVISIONS_KEPT)
+        self.journal_fault: StorageError | None = None
+
+    def now(self) -> datetime:
+        """Return the time in UTC, whole seconds."""
+        return self._clock().astimezone(UTC).replace(microsecond=0)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -58,61 +102,142 @@ class Writer:
             if self._depth:
                 yield
                 return
-            lock = self._lock()
+            lock = self._around.vault_lock()
             lock.acquire(WRITE_TIMEOUT_S)
             self._depth = 1
             try:
+                if not self._recovered:
+                    self.finish()
+                    self._around.recover_writes()
+                    self._recovered = True
                 yield
             finally:
                 self._depth = 0
                 lock.release()
 
-    def apply(self, path: str, plan: Plan) -> Planned:
-        """Do one write: plan on the current bytes, keep what goes, write, journal.
+    def apply(self, path: str, plan: Plan, *, key: str | None = None) -> Planned:
+        """Do one write and return what was planned for it.
 
-        `plan` is called again with the editor's bytes when one saved in between; what it raises ends the write.
+        `plan` is called again with the editor's bytes when one saved in between; what it raises ends the write, and
+        a plan that changes nothing writes nothing. Raises `StorageError` with the old bytes in place, `TryAgain`.
         """
         with self.locked():
+            self._around.settle(path)
             for _ in range(MAX_REDOS):
                 read = self._current(path)
                 planned = plan(read.data if read else None)
                 if planned.data == (read.data if read else None):
                     return planned
-                kept = self._history().record_many(planned.prior)
+                self._around.before_write(path, read.data if read else None)
+                if self._once(path, planned, read, key):
+                    self.note_change(path)
+                    return planned
+        raise TryAgain(f"{path} changes faster than it can be written", hint="close it in the other program, try again")
+
+    def _once(self, path: str, planned: Planned, read: FileRead | None, key: str | None) -> bool:
+        """Try one write on the bytes that were read; False when they are no longer there."""
+        journal = self._around.journal if planned.entry is not None else None
+        noted, write_id = self._note(path, planned, read, journal, key)
+        try:
+            self._put(path, planned, read)
+        except Stale:
+            self._forget(noted, write_id)
+            return False
+        except BaseException as error:
+            self._after_failure(error)
+            raise
+        self._finished.append(write_id)
+        if journal is not None and noted.line is not None:
+            self._append(journal, noted.line)
+        return True
+
+    def _note(
+        self, path: str, planned: Planned, read: FileRead | None, journal: Journal | None, key: str | None
+    ) -> tuple[NotedWrite, int]:
+        size = journal.prepare() if journal is not None else 0
+        state_history, write_log = self._around.history, self._around.write_log
+        with write_log.transaction():
+            kept = state_history.record_many(planned.prior)
+            noted = NotedWrite(
+                id=0,
+                ts=self.now().isoformat(timespec="seconds"),
+                path=path,
+                before=read.hash if read else None,
+                after=None if planned.data is None else bytes_hash(planned.data),
+                address=planned.address,
+                text=planned.text,
+                prior_hash=planned.prior_hash,
+                line=render_line(planned.entry) if planned.entry is not None else None,
+                journal_size=size,
+                history=tuple(kept),
+                key=key,
+            )
+            write_id = write_log.begin(noted, finished=self._finished)
+        self._finished.clear()
+        return noted, write_id
+
+    def _append(self, journal: Journal, line: bytes) -> None:
+        """Journal a write that has happened: it cannot fail any more, so a line that cannot be written is owed."""
+        try:
+            journal.append_line(line)
+        except StorageError as error:
+            log.warning("%s; the line is kept and will be appended later", error)
+            self.journal_fault = error
+            self._finished.pop()
+            self._recovered = False
+        else:
+            self.journal_fault = None
+
+    def _forget(self, noted: NotedWrite, write_id: int) -> None:
+        with self._around.write_log.transaction():
+            self._around.history.forget(noted.history)
+            self._around.write_log.cancel(write_id)
+
+    def _after_failure(self, error: BaseException) -> None:
+        """Decide a write that failed at a step: nearly always it did not happen, but only the disk knows."""
+        self._recovered = False
+        if isinstance(error, Exception):
+            try:
+                self.finish()
+                self._around.recover_writes()
+            except (WikimemError, OSError) as second:
+                log.warning("a write failed, and what it left will be looked at later: %s", second)
+            else:
+                self._recovered = True
+
+    def finish(self) -> None:
+        """Note that the writes of this process are complete, so that nobody need look at them again."""
+        with self._threads:
+            if self._finished:
                 try:
-                    self._put(path, planned, read)
-                except Stale:
-                    self._history().forget(kept)
-                    continue
-                except BaseException:
-                    self._history().forget(kept)
-                    raise
-                journal = self._journal()
-                if journal is not None and planned.entry is not None:
-                    journal.append(planned.entry)
-                self.note_change(path)
-                return planned
-            raise Stale(path)
+                    self._around.write_log.finish(self._finished)
+                except HistoryUnavailable:
+                    return
+                self._finished.clear()
 
     def note_change(self, path: str) -> None:
         """Raise the revision for a changed file."""
-        self.revision += 1
-        self._changed.append((self.revision, path))
+        with self._threads:
+            self.revision += 1
+            self._changed.append((self.revision, path))
 
     def changed_since(self, revision: int) -> list[str] | None:
         """Return the paths that changed after a revision, None when that is further back than is remembered."""
-        if revision >= self.revision:
-            return []
-        changed = list(self._changed)
-        if not changed or changed[0][0] > revision + 1:
+        with self._threads:
+            if revision >= self.revision:
+                return []
+            changed = list(self._changed)
+        if changed[0][0] > revision + 1:
             return None
         return list(dict.fromkeys(path for number, path in changed if number > revision))
 
     def _current(self, path: str) -> FileRead | None:
         try:
             return self._files.read(path)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
+        except OSError as error:
+            raise failed(path, "read the file", error) from error
 
     def _put(self, path: str, planned: Planned, read: FileRead | None) -> None:
         if planned.data is not None:

@@ -1,0 +1,206 @@
+"""What a store needs around its writes: state, locks, recovery, second looks, caps."""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from wikimem.config_read import VAULT_FILE, read_vault_tables
+from wikimem.config_tables import HistorySettings
+from wikimem.errors import HistoryUnavailable, InvalidAddress
+from wikimem.pages.layout import Layout
+from wikimem.pages.reading import read_page
+from wikimem.store import history as history_table
+from wikimem.store import idempotency as idempotency_table
+from wikimem.store import writelog as writelog_table
+from wikimem.store.displaced import keep_displaced, keep_unseen
+from wikimem.store.files import DiskFiles
+from wikimem.store.history import History
+from wikimem.store.idempotency import KEPT, Idempotency
+from wikimem.store.journal import Journal
+from wikimem.store.kernel import Kernel
+from wikimem.store.locks import VaultLock, vault_key
+from wikimem.store.recovery import Recovered, Recovery
+from wikimem.store.state import State
+from wikimem.store.vaultpages import VaultPages, item_named
+from wikimem.store.writelog import NotedWrite, WriteLog
+from wikimem.text.names import is_day, parse_address
+
+STATE_FILE = "state.sqlite3"
+SCHEMAS = (history_table.SCHEMA, idempotency_table.SCHEMA, writelog_table.SCHEMA)
+WRITES_BETWEEN_CAPS = 256
+TIME_BETWEEN_CAPS = timedelta(hours=1)
+
+log = logging.getLogger(__name__)
+
+
+def derived_in_state(root: Path) -> bool:
+    """Say whether the vault's own settings keep derived files out of it (`[vault] derived = "state"`)."""
+    return read_vault_tables(root / VAULT_FILE).get("vault.derived") == "state"
+
+
+class Upkeep:
+    """The surroundings of one vault's writes. State is made by the first write, never by a read."""
+
+    def __init__(
+        self,
+        root: Path,
+        layout: Layout,
+        *,
+        state_dir: Path,
+        state: State | None,
+        journal_folder: Path | None,
+        clock: Callable[[], datetime],
+        kernel: Kernel | None,
+        caps: HistorySettings,
+    ) -> None:
+        self._root = root
+        self._state_dir = state_dir
+        self._state = state
+        self._shares_state = state is not None
+        self._clock = clock
+        self._caps = caps
+        self._kernel = Kernel() if kernel is None else kernel
+        self.journal = Journal(journal_folder) if journal_folder is not None else None
+        self.disk = DiskFiles(root, keep=self._keep, kernel=self._kernel)
+        self.pages = VaultPages(self.disk, layout)
+        self._writes_since_caps = 0
+        self._capped_at: datetime | None = None
+
+    @property
+    def state(self) -> State:
+        """The open state; the first use makes it. Raises `HistoryUnavailable`."""
+        if self._state is None:
+            self._state = State(self._state_dir / STATE_FILE, *SCHEMAS)
+        return self._state
+
+    @property
+    def history(self) -> History:
+        """As in `Surroundings`. Raises `HistoryUnavailable`."""
+        return History(self.state)
+
+    @property
+    def write_log(self) -> WriteLog:
+        """As in `Surroundings`. Raises `HistoryUnavailable`."""
+        return WriteLog(self.state)
+
+    @property
+    def idempotency(self) -> Idempotency:
+        """The keys of the last ten minutes. Raises `HistoryUnavailable`."""
+        return Idempotency(self.state)
+
+    def vault_lock(self) -> VaultLock:
+        """As in `Surroundings`."""
+        return VaultLock(self._state_dir.parent, vault_key(self._root), "write")
+
+    def settle(self, path: str) -> None:
+        """As in `Surroundings`: what is read then is a whole save."""
+        self.disk.settle(path)
+
+    def before_write(self, path: str, current: bytes | None) -> None:
+        """As in `Surroundings`: a text of ours that an editor's old buffer erased goes into the history."""
+        self.catch_up(path, current)
+        self.disk.tidy()
+
+    def catch_up(self, path: str, current: bytes | None) -> list[NotedWrite]:
+        """Keep those of our recent texts that are no longer in the file; return their writes."""
+        page = read_page(path, current, self.pages.layout) if current is not None else None
+        return keep_unseen(self.write_log, self.history, path, page, self._ts())
+
+    def recover_writes(self, *, everywhere: bool = False) -> Recovered:
+        """Decide the writes that were cut off, so that files, history and journal agree. Under the write lock.
+
+        `everywhere` also looks for leftovers of writes that the state does not know; a new state implies it.
+        Raises `HistoryUnavailable`, `StorageError`.
+        """
+        write_log, history = self.write_log, self.history
+        recovery = Recovery(self._kernel, self.disk.real, self._keep, self._holds_text)
+        writes: dict[str, list[NotedWrite]] = {}
+        for write in write_log.unfinished():
+            writes.setdefault(write.path, []).append(write)
+        for path, some in writes.items():
+            try:
+                recovery.settle(path, some)
+            except OSError as error:
+                log.warning("what happened to %r cannot be seen yet: %s", path, error)
+        result = recovery.result
+        self._journal_missing(sorted(result.happened, key=lambda write: write.id))
+        if everywhere or self.state.is_new:
+            recovery.sweep(self.disk.real(""), lambda path: writes.get(path, []))
+            self.state.is_new = False
+        waiting = set(result.waiting.values())
+        with write_log.transaction():
+            history.forget([one for write in result.undone for one in write.history])
+            for write in (*result.undone, *result.unclear):
+                write_log.cancel(write.id)
+            write_log.finish(one.id for one in result.happened if one.path not in waiting)
+        return result
+
+    def tidy(self) -> None:
+        """Do what is due: second looks at displaced files, and the history's caps once an hour."""
+        self.disk.tidy()
+        now = self._clock()
+        self._writes_since_caps += 1
+        if self._capped_at is None:
+            self._capped_at = now
+        if self._writes_since_caps >= WRITES_BETWEEN_CAPS or now - self._capped_at >= TIME_BETWEEN_CAPS:
+            self._writes_since_caps, self._capped_at = 0, now
+            self.history.enforce_caps(
+                now=now, is_live=self.is_live, max_bytes=self._caps.max_bytes, max_days=self._caps.max_days
+            )
+
+    def is_live(self, address: str) -> bool:
+        """Say whether an item of that address can be read now."""
+        try:
+            wanted = parse_address(address)
+            path = self.pages.find(wanted.category)
+            if is_day(wanted.category):
+                path = self.pages.layout.diary_path(wanted.category)
+            page = self.pages.read(path) if path is not None else None
+        except (InvalidAddress, OSError):
+            return True  # what cannot be looked at is not taken for gone
+        if page is None:
+            return False
+        if is_day(wanted.category):
+            return any(item.address == address for item in page.items)
+        return item_named(page, wanted.name) is not None
+
+    def written_under(self, key: str) -> NotedWrite | None:
+        """Return the write that was done under an idempotency key in the last ten minutes."""
+        return self.write_log.under_key(key, since=(self._clock() - KEPT).isoformat(timespec="seconds"))
+
+    def close(self) -> None:
+        """Close what is open; the next use opens it again."""
+        self.disk.tidy(last=True)
+        if self._state is not None and not self._shares_state:
+            self._state.close()
+            self._state = None
+
+    def _journal_missing(self, writes: list[NotedWrite]) -> None:
+        for write in writes:
+            if self.journal is None or write.line is None or self.journal.holds_line(write.line, write.journal_size):
+                continue
+            self.journal.append_line(write.line)
+
+    def _keep(self, path: str, data: bytes) -> bool:
+        try:
+            current = self._current(path)
+            ts = self._ts()
+            keep_displaced(self.history, self.pages.layout, path, data=data, now_in_file=current, ts=ts)
+        except (HistoryUnavailable, OSError) as error:
+            log.warning("a displaced text of %r stays under its dot-name: %s", path, error)
+            return False
+        return True
+
+    def _current(self, path: str) -> bytes | None:
+        try:
+            return self.disk.read(path).data
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def _holds_text(self, path: str, digest: str) -> bool:
+        page = self.pages.read(path)
+        return page is not None and any(item.hash == digest for item in page.items)
+
+    def _ts(self) -> str:
+        return self._clock().isoformat(timespec="seconds")
