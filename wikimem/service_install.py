@@ -219,7 +219,7 @@ def _key_file(name: str, user: UserFile, env: Mapping[str, str]) -> tuple[Path |
     given = known.flat.get("embeddings.api_key_file") if known else None
     if not isinstance(given, str):
         return None, ()
-    file = places.expand(given, env=env, base=places.home(env))
+    file = places.expand(given, env=env, base=user.file.parent)
     if file.is_file():
         return file, ()
     # LoadCredential= of a missing file would end every start with 243/CREDENTIALS.

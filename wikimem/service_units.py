@@ -114,7 +114,7 @@ def vault_dropin(instance: Instance) -> str:
             f"ReadWritePaths={' '.join(writable)} -%t/wikimem",
             "ExecStart=",
             # -P: a file called `click.py` in the home, where user services start, must not be imported.
-            f"ExecStart={python} -P -m wikimem_daemon --vault %i",
+            f"ExecStart={python} -P -m wikimem_daemon --vault %i --log-level ${{WIKIMEM_LOG_LEVEL}}",
             "ExecReload=",
             f"ExecReload={python} -P -c {argument('from wikimem.cli import main; main()')} reload --vault %i",
             "",

@@ -79,7 +79,8 @@ def test_a_vault_on_a_disk_of_its_own_does_not_keep_that_disk_mounted() -> None:
 
 def test_the_interpreter_of_this_installation_runs_the_daemon_and_the_reload() -> None:
     lines = vault_dropin(instance()).splitlines()
-    assert lines[lines.index("ExecStart=") + 1] == 'ExecStart="/venv/bin/python" -P -m wikimem_daemon --vault %i'
+    start = 'ExecStart="/venv/bin/python" -P -m wikimem_daemon --vault %i --log-level ${WIKIMEM_LOG_LEVEL}'
+    assert lines[lines.index("ExecStart=") + 1] == start
     reload = lines[lines.index("ExecReload=") + 1]
     assert reload == 'ExecReload="/venv/bin/python" -P -c "from wikimem.cli import main; main()" reload --vault %i'
 
