@@ -50,7 +50,8 @@ class MemoryStore:
 
     `layout` None is read from the vault (`wikimem.toml`, `.obsidian/daily-notes.json`). `state_dir` holds the history
     and is made by the first write; with `[vault] derived = "state"` the journal too. The daemon gives its own `state`
-    and may look at every write through `wrap_files`; `kernel`, `clock` and `timezone` are seams for tests.
+    and may look at every write through `wrap_files`. `files` are used instead of the disk's, without second looks at
+    what they displace; `kernel`, `clock` and `timezone` are seams for tests.
     Raises `VaultError` when `root` is no folder that can be read.
     """
 
@@ -62,6 +63,7 @@ class MemoryStore:
         state_dir: Path | None = None,
         journal: bool = True,
         state: State | None = None,
+        files: Files | None = None,
         wrap_files: Callable[[Files], Files] | None = None,
         history_settings: HistorySettings | None = None,
         kernel: Kernel | None = None,
@@ -83,7 +85,7 @@ class MemoryStore:
             kernel=kernel,
             caps=HistorySettings() if history_settings is None else history_settings,
         )
-        own: Files = self._upkeep.disk
+        own: Files = self._upkeep.disk if files is None else files
         self.disk = own if wrap_files is None else wrap_files(own)
         self._pages = VaultPages(self.disk, self.layout)
         self.writer = Writer(self.disk, self._upkeep, clock)
