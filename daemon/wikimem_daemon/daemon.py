@@ -50,6 +50,7 @@ class Daemon:
     _why_closed: DegradedPart = field(default_factory=lambda: _STARTING)
     _server: Server | None = None
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
+    _keeping: "asyncio.Task[None] | None" = None
     _rebuild: BackgroundTask = field(default_factory=lambda: BackgroundTask("rebuild"))
     _embed: BackgroundTask = field(default_factory=lambda: BackgroundTask("embed"))
 
@@ -81,9 +82,10 @@ class Daemon:
             self._vault.streams.end()
         if self._server is not None:
             await self._server.stop()
-        for task in tasks:
+        ending = [*tasks, *([self._keeping] if self._keeping is not None else [])]
+        for task in ending:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*ending, return_exceptions=True)
         await self._rebuild.stop()
         await self._embed.stop()
         if self._vault is not None:
@@ -112,6 +114,8 @@ class Daemon:
                 systemd.status(error.message)
                 await asyncio.sleep(_ROOT_POLL_S)
         self._service = self._vault.service(self._operate, self._status)
+        self._keeping = asyncio.create_task(self._vault.keep_for_ever())
+        await self._vault.recover()
         await self._vault.reconciler.start()
         while self._vault.reconciler.partial:  # noqa: ASYNC110 - the reconciler has no event for it, and this ends
             await asyncio.sleep(0.05)

@@ -16,15 +16,15 @@ from typing import Any
 
 from wikimem.api.calls import Call
 from wikimem.api.operations import Operations
+from wikimem.api.warmth import Warmth
 from wikimem.config import Settings
-from wikimem.errors import HistoryUnavailable
+from wikimem.errors import HistoryUnavailable, WikimemError
+from wikimem.pages.relations import RELATIONS_FILE, read_relations
 from wikimem.search.index import MemoryIndex
 from wikimem.search.results import RetrievalSettings
-from wikimem.store import changes, history, idempotency, manifest
-from wikimem.store.files import DiskFiles
-from wikimem.store.idempotency import Idempotency
+from wikimem.store import changes, manifest, temperatures
 from wikimem.store.state import State
-from wikimem.store.vault import STATE_FILE, MemoryStore
+from wikimem.store.vault import SCHEMAS, STATE_FILE, MemoryStore
 from wikimem_daemon.gate import Gate
 from wikimem_daemon.mirror import Degraded
 from wikimem_daemon.ownwrites import AnnouncingFiles, OwnWrites
@@ -34,7 +34,8 @@ from wikimem_daemon.subscriptions import Streams
 
 _log = logging.getLogger("wikimem.daemon")
 
-_SCHEMAS = (history.SCHEMA, idempotency.SCHEMA, manifest.SCHEMA, changes.SCHEMA)
+_KEEP_S = 60.0
+_SCHEMAS = (*SCHEMAS, manifest.SCHEMA, changes.SCHEMA, temperatures.SCHEMA)
 
 
 @dataclass(slots=True)
@@ -73,6 +74,7 @@ class OpenedVault:
     index: MemoryIndex
     reconciler: Reconciler
     operations: Operations
+    warmth: Warmth
     streams: Streams
     writer: ThreadPoolExecutor
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -88,16 +90,41 @@ class OpenedVault:
             reconciler=self.reconciler,
             writer=self.writer,
             lock=self.lock,
-            idempotency=lambda: Idempotency(self.store.state),
             operate_with=operate,
             open_stream=self.streams.open,
             status=status,
         )
 
+    async def recover(self) -> None:
+        """Decide what a crash cut off, and find out how writes can be done here."""
+        async with self.lock:
+            await self._in_writer(self.store.recover, "what a crash left cannot be settled")
+            await self._in_writer(self.store.probe, "the way of writing cannot be found out")
+
+    async def keep_for_ever(self) -> None:
+        """Save temperatures and do the store's upkeep now and then: a transaction a read would cost too much."""
+        while True:
+            await asyncio.sleep(_KEEP_S)
+            await self._keep_warmth()
+            async with self.lock:
+                await self._in_writer(self.store.tidy, "the history cannot be tidied")
+
+    async def _in_writer(self, work: Callable[[], object], trouble: str) -> None:
+        try:
+            await asyncio.get_running_loop().run_in_executor(self.writer, work)
+        except (WikimemError, OSError) as error:
+            _log.warning("%s: %s", trouble, error)
+
+    async def _keep_warmth(self) -> None:
+        changed = self.warmth.take()
+        if changed:
+            await self._in_writer(functools.partial(self.warmth.keep, changed), "temperatures cannot be kept")
+
     async def close(self) -> None:
         """Let the write that runs finish, keep what is not kept, close the files."""
         async with self.lock:
             await self.reconciler.close()
+            await self._keep_warmth()
         self.writer.shutdown(wait=True)
         self.store.close()
         self.opened.close()
@@ -113,7 +140,8 @@ def open_vault(settings: Settings, gate: Gate) -> OpenedVault:
         state_dir=settings.state_dir,
         # Without a usable state the store tries its own place at every write, and refuses while that fails.
         state=opened.state if opened.degraded is None else None,
-        files=AnnouncingFiles(DiskFiles(settings.path), own),
+        wrap_files=lambda files: AnnouncingFiles(files, own),
+        history_settings=settings.history,
     )
     index = MemoryIndex(FedPages(), settings=retrieval_settings(settings))
     reconciler = Reconciler(
@@ -125,10 +153,14 @@ def open_vault(settings: Settings, gate: Gate) -> OpenedVault:
         scan_interval_s=settings.watch.scan_interval_s,
         max_file_bytes=settings.limits.max_file_bytes,
         own=own,
+        sidebands={RELATIONS_FILE: lambda data: index.graph.set_relations(read_relations(data or b"")[0])},
     )
-    operations = Operations(store, index, now=functools.partial(datetime.now, UTC))
+    warmth = Warmth(opened.state)
+    reconciler.subscribe(warmth.follow)
+    operations = Operations(store, index, functools.partial(datetime.now, UTC), warmth)
     writer = ThreadPoolExecutor(1, thread_name_prefix="writer")
-    return OpenedVault(settings, opened, store, index, reconciler, operations, Streams(reconciler.feed, gate), writer)
+    streams = Streams(reconciler.feed, gate)
+    return OpenedVault(settings, opened, store, index, reconciler, operations, warmth, streams, writer)
 
 
 def retrieval_settings(settings: Settings) -> RetrievalSettings:

@@ -18,7 +18,6 @@ from wikimem.api.calls import Call
 from wikimem.api.operations import Operations, Written
 from wikimem.api.protocol import FRESH_TIMEOUT_MS, DegradedPart, ReadStamp
 from wikimem.errors import HistoryUnavailable
-from wikimem.store.idempotency import Idempotency
 from wikimem_daemon.reconcile import Freshness, Reconciler
 from wikimem_daemon.routes import Stream
 
@@ -35,7 +34,6 @@ class VaultService:
     reconciler: Reconciler
     writer: ThreadPoolExecutor
     lock: asyncio.Lock
-    idempotency: Callable[[], Idempotency]
     operate_with: Callable[[Call, Mapping[str, Any]], Awaitable[Mapping[str, object]]]
     open_stream: Callable[[str | None], Awaitable[Stream]]
     status: Callable[[Mapping[str, Any], ReadStamp], Awaitable[Mapping[str, object]]]
@@ -85,9 +83,9 @@ class VaultService:
             loop = asyncio.get_running_loop()
             done = await loop.run_in_executor(self.writer, self._once, call, dict(params), key, digest)
             if isinstance(done, Written):
-                for path in done.paths:
-                    self.reconciler.note_write(path, "", "api")
-                return self._with_cursor(call, done.answer), False
+                for path, data_hash in done.touched:
+                    self.reconciler.note_write(path, data_hash)
+                return self._with_cursor(call, self.operations.follow(done)), False
             return self._with_cursor(call, done), True
 
     def _with_cursor(self, call: Call, answer: Mapping[str, object]) -> Mapping[str, object]:
@@ -96,15 +94,15 @@ class VaultService:
         return {**answer, "cursor": self.reconciler.cursor()}
 
     def _once(self, call: Call, params: dict[str, Any], key: str | None, digest: str) -> Written | Mapping[str, object]:
-        perform = cast("Callable[[Any], Written]", getattr(self.operations, call.verb))
+        perform = cast("Callable[[Any, str | None], Written]", getattr(self.operations, call.verb))
         if key is None:
-            return perform(params)
-        table, now = self.idempotency(), datetime.now(UTC)
+            return perform(params, None)
+        table, now = self.operations.store.idempotency, datetime.now(UTC)
         found = table.find(key, digest, now=now)
         if found is not None:
             answer: Mapping[str, object] = json.loads(found.answer)
             return answer
-        written = perform(params)
+        written = perform(params, key)
         try:
             table.keep(key, digest, json.dumps(written.answer), now=now)
         except HistoryUnavailable:

@@ -24,6 +24,7 @@ from wikimem.api.protocol import (
     WatchBody,
 )
 from wikimem.config import Settings
+from wikimem_daemon.mirror import Degraded
 from wikimem_daemon.opened import OpenedVault
 from wikimem_daemon.reconcile import WatchStatus
 
@@ -93,7 +94,7 @@ def status_answer(
         "retrieves": {"count": counters.retrieves, "embedding_used": counters.embedding_used},
         "problems": problems[:PROBLEMS_SHOWN],
         "problems_total": len(problems),
-        "write_mode": vault.store.disk.write_mode,
+        "write_mode": vault.store.write_mode,
     }
     return answer
 
@@ -149,6 +150,9 @@ def _common(
 
 def _degraded(vault: OpenedVault, watch: WatchStatus, stamp: ReadStamp) -> list[DegradedPart]:
     parts = [*watch.degraded, *([vault.opened.degraded] if vault.opened.degraded else [])]
+    fault = vault.store.writer.journal_fault
+    if fault is not None:
+        parts.append(Degraded("journal-behind", fault.message, fault.hint))
     found: dict[tuple[str, str], DegradedPart] = {(one["code"], one["detail"]): one for one in stamp["degraded"]}
     for part in parts:
         found.setdefault((part.code, part.detail), {"code": part.code, "detail": part.detail, "hint": part.hint})

@@ -16,8 +16,9 @@ from wikimem.api.protocol import Event, ReadStamp
 from wikimem.api.requests import Prepared
 from wikimem.api.scanning import NoPages, Scanner
 from wikimem.api.verbs import Stream, Verb
+from wikimem.api.warmth import Warmth
 from wikimem.config import Settings
-from wikimem.errors import NotRunning
+from wikimem.errors import HistoryUnavailable, NotRunning
 from wikimem.search.index import MemoryIndex
 from wikimem.search.results import RetrievalSettings
 from wikimem.store.vault import MemoryStore
@@ -66,7 +67,12 @@ class LocalClient:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._store = MemoryStore(settings.path, layout=settings.layout, state_dir=settings.state_dir)
+        self._store = MemoryStore(
+            settings.path,
+            layout=settings.layout,
+            state_dir=settings.state_dir,
+            history_settings=settings.history,
+        )
         self._operations: Operations | None = None
         self._scanner: Scanner | None = None
 
@@ -82,8 +88,9 @@ class LocalClient:
         params = check_params(call.params, prepared.params)
         method = getattr(operations, call.verb)
         if call.kind == "write":
-            written = cast("Written", method(params))
-            return cast("Answer", {**written.answer, "cursor": ""} if _has_cursor(call.answer) else written.answer)
+            written = cast("Written", method(params, prepared.key))
+            answer = operations.follow(written)
+            return cast("Answer", {**answer, "cursor": ""} if _has_cursor(call.answer) else answer)
         return cast("Answer", method(params, self._stamp(call)))
 
     def follow(self, prepared: Prepared[Event]) -> Iterator[Event]:
@@ -102,9 +109,15 @@ class LocalClient:
                 budget_tokens=chosen.budget_tokens,
             )
             index = MemoryIndex(NoPages(), settings=settings)
-            self._operations = Operations(self._store, index, now=lambda: datetime.now(UTC))
+            self._operations = Operations(self._store, index, lambda: datetime.now(UTC), self._warmth())
             self._scanner = Scanner(self._store, index)
         return self._operations
+
+    def _warmth(self) -> Warmth | None:
+        try:
+            return Warmth(self._store.state)
+        except HistoryUnavailable:
+            return None
 
     def _stamp(self, call: calls.Call) -> ReadStamp:
         degraded = self._scanner.scan() if self._scanner is not None and call is not calls.JOURNAL else []

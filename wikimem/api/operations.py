@@ -14,26 +14,34 @@ from typing import TYPE_CHECKING
 from wikimem.api import bodies
 from wikimem.api import params as q
 from wikimem.api import protocol as p
-from wikimem.api.bodies import Warmth
 from wikimem.api.paging import page_of
-from wikimem.errors import AppendOnly, InvalidInput, NotFound
-from wikimem.pages.items import RecallItem
+from wikimem.errors import AppendOnly, HistoryUnavailable, InvalidCursor, InvalidInput, NotFound
+from wikimem.pages.items import DiaryItem, RecallItem, content_hash
+from wikimem.pages.relations import Relation, is_weight
+from wikimem.store.relations import RelationsFile
 from wikimem.text.names import Address, is_day, parse_address
 
 if TYPE_CHECKING:
+    from wikimem.api.warmth import Warmth
     from wikimem.search.index import MemoryIndex
     from wikimem.store.vault import MemoryStore
 
 DEFAULT_HITS = 10
 JOURNAL_TAIL = 20
+_ID_DIGITS = 19  # SQLite's integers have 64 bits
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a write answers (but for the cursor), and the vault-relative paths that it touched."""
+    """What a write answers (but for the cursor), and the vault-relative paths that it touched.
+
+    Each path comes with the sha256 of the file's bytes as they are now, "" for a file that is gone. `relations`:
+    all manual edges, after a write of one.
+    """
 
     answer: Mapping[str, object]
-    paths: tuple[str, ...]
+    touched: tuple[tuple[str, str], ...]
+    relations: tuple[Relation, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -46,13 +54,12 @@ class Counters:
 
 @dataclass(slots=True)
 class Operations:
-    """The verbs. `warmth` tells an item's temperature, `surface` warms what an answer shows."""
+    """The verbs. Without `temperatures` (the state cannot be used) items have none."""
 
     store: "MemoryStore"
     index: "MemoryIndex"
     now: Callable[[], datetime]
-    warmth: Warmth = lambda _: (None, False)
-    surface: Callable[[list[str]], None] = lambda _: None
+    temperatures: "Warmth | None" = None
     counters: Counters = field(default_factory=Counters)
 
     # ------------------------------------------------------------- reads
@@ -77,7 +84,7 @@ class Operations:
         )
         self.counters.retrieves += 1
         self.counters.embedding_used += found.embedding_used
-        self.surface([entry.item.address for entry in found.items])
+        self._surface([entry.item.address for entry in found.items])
         return {
             "items": [bodies.retrieved_body(entry, explain=explain) for entry in found.items],
             "budget_tokens": found.budget_tokens,
@@ -98,15 +105,15 @@ class Operations:
     def item(self, params: q.ItemParams, stamp: p.ReadStamp) -> p.ItemAnswer:
         """Read one item or diary entry."""
         item = self._require(params["address"])
-        self.surface([item.address])
-        return {**bodies.item_body(item, self.warmth), **stamp}
+        self._surface([item.address])
+        return {**bodies.item_body(item, self._warmth), **stamp}
 
     def items(self, params: q.ItemsParams, stamp: p.ReadStamp) -> p.ItemsAnswer:
         """List items."""
         entries = self.index.items(params.get("category"))
         least = params.get("temperature_min")
         if least is not None:
-            entries = [item for item in entries if (self.warmth(item.address)[0] or 0.0) >= least]
+            entries = [item for item in entries if (self._warmth(item.address)[0] or 0.0) >= least]
         page, following = page_of(
             entries,
             key=lambda item: item.address,
@@ -114,7 +121,7 @@ class Operations:
             after=params.get("after"),
             weight=lambda item: len(item.content),
         )
-        return {"items": [bodies.item_body(item, self.warmth) for item in page], "next": following, **stamp}
+        return {"items": [bodies.item_body(item, self._warmth) for item in page], "next": following, **stamp}
 
     def categories(self, params: q.CategoriesParams, stamp: p.ReadStamp) -> p.CategoriesAnswer:
         """List categories."""
@@ -150,9 +157,9 @@ class Operations:
             depth=params.get("depth", 1),
             weight_min=params.get("weight_min"),
             limit=params.get("limit", p.PAGE_LIMIT),
-            temperature=lambda address: self.warmth(address)[0] or 0.0,
+            temperature=lambda address: self._warmth(address)[0] or 0.0,
         )
-        self.surface([target.address for target in found.items])
+        self._surface([target.address for target in found.items])
         return {
             "anchor": anchor.address,
             "items": [
@@ -161,7 +168,7 @@ class Operations:
                     "weight": target.weight,
                     "hops": target.hops,
                     "path": list(target.path),
-                    "temperature": self.warmth(target.address)[0],
+                    "temperature": self._warmth(target.address)[0],
                     "content": self._content(target.address),
                 }
                 for target in found.items
@@ -202,9 +209,9 @@ class Operations:
         """List prior texts, newest first."""
         address = str(parse_address(params["address"]))
         after = params.get("after")
-        if after is not None and not after.isdecimal():
-            raise InvalidInput("`after` is not the `next` of a page.", hint="Leave it out to begin at the first page.")
-        page = self.store.history.versions(address, _limit(params), after)
+        if after is not None and not (after.isdecimal() and len(after) < _ID_DIGITS):
+            raise InvalidCursor("`after` is not the `next` of a page.", hint="Leave it out to begin at the first page.")
+        page = self.store.versions(address, _limit(params), after)
         return {
             "address": address,
             "versions": [bodies.version_body(version) for version in page.versions],
@@ -213,14 +220,17 @@ class Operations:
         }
 
     def journal(self, params: q.JournalParams, stamp: p.ReadStamp) -> p.JournalAnswer:
-        """Read the journal's last lines."""
-        journal = self.store.journal
-        entries = journal.tail(params.get("tail", JOURNAL_TAIL)) if journal is not None else []
+        """Read the journal's last lines, with `merged` also what was seen on disk."""
+        tail, journal = params.get("tail", JOURNAL_TAIL), self.store.journal
+        if params.get("merged", False):
+            entries = self.store.journal_tail(tail)
+        else:
+            entries = journal.tail(tail) if journal is not None else []
         return {"entries": [bodies.journal_body(entry) for entry in entries], **stamp}
 
     # ------------------------------------------------------------ writes
 
-    def put_item(self, params: q.PutItemParams) -> Written:
+    def put_item(self, params: q.PutItemParams, key: str | None = None) -> Written:
         """Add or replace an item."""
         revision = self.store.revision
         item = self.store.add(
@@ -231,10 +241,11 @@ class Operations:
             source_conv=params.get("source_conv"),
             ts=_instant(params.get("ts")),
             expected_hash=params.get("expected_hash"),
+            idempotency_key=key,
         )
-        return self._written(bodies.item_body(item, self.warmth), revision)
+        return self._written(bodies.item_body(item, self._warmth), revision)
 
-    def remove_item(self, params: q.RemoveItemParams) -> Written:
+    def remove_item(self, params: q.RemoveItemParams, _key: str | None = None) -> Written:
         """Remove an item."""
         address = parse_address(params["address"])
         if is_day(address.category):
@@ -243,9 +254,9 @@ class Operations:
             )
         revision = self.store.revision
         item = self.store.remove(address.category, address.name, expected_hash=params.get("expected_hash"))
-        return self._written(bodies.item_body(item, self.warmth), revision)
+        return self._written(bodies.item_body(item, self._warmth), revision)
 
-    def diary_append(self, params: q.DiaryAppendParams) -> Written:
+    def diary_append(self, params: q.DiaryAppendParams, key: str | None = None) -> Written:
         """Append a diary entry."""
         revision = self.store.revision
         entry = self.store.diary.append(
@@ -255,45 +266,87 @@ class Operations:
             time=params.get("time"),
             owner=params.get("owner"),
             source_conv=params.get("source_conv"),
+            idempotency_key=key,
         )
         return self._written(bodies.written_diary_body(entry), revision)
 
-    def restore(self, params: q.RestoreParams) -> Written:
+    def restore(self, params: q.RestoreParams, _key: str | None = None) -> Written:
         """Put a version back: a new write, journalled; a diary entry is appended."""
-        address = parse_address(params["address"])
-        version = self.store.history.get(params["id"])
-        if version.address != str(address):
-            raise NotFound(
-                f"Version {version.id} is of {version.address}, not of {address}.",
-                hint=f"List them: `wikimem history {address}`.",
-            )
         revision = self.store.revision
-        if is_day(address.category):
-            entry = self.store.diary.append(
-                version.content,
-                date=address.category,
-                time=address.name,
-                owner=version.owner,
-                source_conv=version.source_conv,
-            )
-            body = bodies.written_diary_body(entry)
-            answer = {"address": body["address"], "hash": body["hash"], "content": body["content"]}
+        found = self.store.restore(params["address"], params["id"])
+        digest = content_hash(found.time, found.content) if isinstance(found, DiaryItem) else found.hash
+        return self._written({"address": found.address, "hash": digest, "content": found.content}, revision)
+
+    def relate(self, params: q.RelateParams, _key: str | None = None) -> Written:
+        """Write a manual edge."""
+        source, target = self._require(params["source"]).address, params["target"].strip()
+        weight = params.get("weight", 1.0)
+        if not is_weight(weight):
+            raise InvalidInput("`weight` must be above 0.", hint="Leave it out for 1.0.")
+        if not target:
+            raise InvalidInput("`target` is empty.", hint="Give an address, or a label as in a link.")
+        relation = self._relations.add(Relation(source, target, weight))
+        return self._edge(relation)
+
+    def unrelate(self, params: q.UnrelateParams, _key: str | None = None) -> Written:
+        """Remove a manual edge; its source need not exist any more."""
+        item = self.index.get(params["source"])
+        source = params["source"] if item is None else item.address
+        return self._edge(self._relations.remove(source, params["target"].strip()))
+
+    def _edge(self, relation: Relation) -> Written:
+        answer = {"source": relation.source, "target": relation.target, "weight": relation.weight}
+        return Written(answer, (), self._relations.read())
+
+    @property
+    def _relations(self) -> RelationsFile:
+        return RelationsFile(self.store.disk, self.store.writer.locked, self.now)
+
+    def follow(self, written: Written) -> Mapping[str, object]:
+        """Let the graph follow a write of relations; return the answer. Call it where reads happen."""
+        if written.relations is None:
+            return written.answer
+        self.index.graph.set_relations(written.relations)
+        found = self.index.graph.resolve(str(written.answer["target"]), source=str(written.answer["source"]))
+        return {**written.answer, "state": found.state}
+
+    def pin(self, params: q.PinParams, _key: str | None = None) -> Written:
+        """Hold an item's temperature."""
+        return self._hold(params["address"], held=True)
+
+    def unpin(self, params: q.PinParams, _key: str | None = None) -> Written:
+        """Let an item's temperature decay."""
+        return self._hold(params["address"], held=False)
+
+    def _hold(self, text: str, *, held: bool) -> Written:
+        item = self._require(text)
+        if self.temperatures is None:
+            raise HistoryUnavailable("Temperatures cannot be kept.", hint="Make the state directory writable.")
+        if held:
+            self.temperatures.pin(item.address)
         else:
-            item = self.store.add(
-                address.category,
-                version.name,
-                version.content,
-                owner=version.owner,
-                source_conv=version.source_conv,
-                ts=version.item_ts,
-            )
-            answer = {"address": item.address, "hash": item.hash, "content": item.content}
-        return self._written(answer, revision)
+            self.temperatures.unpin(item.address)
+        self.temperatures.keep(self.temperatures.take())
+        temperature, pinned = self._warmth(item.address)
+        return Written({"address": item.address, "pinned": pinned, "temperature": temperature}, ())
 
     # ----------------------------------------------------------- helpers
 
+    def _warmth(self, address: str) -> tuple[float | None, bool]:
+        return (None, False) if self.temperatures is None else self.temperatures.of(address)
+
+    def _surface(self, addresses: list[str]) -> None:
+        if self.temperatures is not None:
+            self.temperatures.surface(addresses)
+
     def _written(self, answer: Mapping[str, object], revision: int) -> Written:
-        return Written(answer, tuple(self.store.changed_since(revision) or ()))
+        return Written(answer, tuple((path, self._hash_of(path)) for path in self.store.changed_since(revision) or ()))
+
+    def _hash_of(self, path: str) -> str:
+        try:
+            return self.store.disk.read(path).hash
+        except FileNotFoundError:
+            return ""
 
     def _require(self, text: str) -> RecallItem:
         address = parse_address(text)
@@ -318,7 +371,7 @@ class Operations:
         return "" if item is None else item.content
 
     def _node(self, item: RecallItem) -> p.NodeBody:
-        temperature, pinned = self.warmth(item.address)
+        temperature, pinned = self._warmth(item.address)
         return {
             "address": item.address,
             "category": item.category,

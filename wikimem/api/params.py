@@ -168,9 +168,10 @@ class RestoreParams(TypedDict, total=False):
 
 
 class JournalParams(ReadParams, total=False):
-    """The last `tail` lines of the journal, oldest first."""
+    """The last `tail` lines of the journal, oldest first; `merged`: with what was seen on disk, in one order."""
 
     tail: int
+    merged: bool
 
 
 class StatusParams(ReadParams, total=False):

@@ -258,9 +258,9 @@ def restore(address: str, id: int) -> Prepared[p.RestoreAnswer]:  # noqa: A002 -
     return _prepare(calls.RESTORE, address=address, id=id)
 
 
-def journal(tail: int | None = None) -> Prepared[p.JournalAnswer]:
-    """Read the last lines of the journal, oldest first."""
-    return _prepare(calls.JOURNAL, tail=tail)
+def journal(tail: int | None = None, *, merged: bool | None = None) -> Prepared[p.JournalAnswer]:
+    """Read the last lines of the journal, oldest first; `merged`: with what was seen on disk, in one order."""
+    return _prepare(calls.JOURNAL, tail=tail, merged=merged)
 
 
 def status(*, verify: bool | None = None, fresh: bool | None = None) -> Prepared[p.StatusAnswer]:
