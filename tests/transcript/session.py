@@ -7,8 +7,8 @@ The format, one block a command:
     ! what it prints on standard error   (one `! ` a line)
     ? 1                                  its exit status, where it is not 0
 
-`<*>` stands for any text within a line, a line of `<...>` for any number of lines. `#` starts a comment at the start
-of a line outside a block. `% daemon DIR` runs a daemon for the rest of the session; `% unchanged DIR` says that the
+`<*>` stands for any text within a line, a line of `<...>` for any number of lines. `-- ` starts a comment.
+`% daemon DIR` runs a daemon for the rest of the session; `% unchanged DIR` says that the
 next command must leave every byte and stamp below DIR alone.
 """
 
@@ -60,7 +60,7 @@ def parse(text: str, first_line: int = 1) -> list[Block]:
             unchanged.append(line.removeprefix("% unchanged "))
         elif line.startswith("% daemon "):
             daemons.append(line.removeprefix("% daemon "))
-        elif not blocks or line.startswith("# "):
+        elif not blocks or line.startswith("-- "):
             continue
         elif line.startswith("> ") and not blocks[-1].out and not blocks[-1].err:
             blocks[-1].command += "\n" + line[2:]

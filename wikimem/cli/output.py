@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from wikimem.errors import WikimemError
+from wikimem.errors import Conflict, WikimemError
 
 # C0 and C1 control characters but tab and newline: a note must not be able to move the cursor, rename the terminal
 # or clear the screen of the person who lists it.
@@ -71,6 +71,10 @@ def print_error(message: str, hint: str = "") -> None:
 def fail(error: WikimemError) -> int:
     """Print an error of ours and return its exit status."""
     print_error(error.message, error.hint)
+    if isinstance(error, Conflict) and error.theirs is not None:
+        click.echo("  what is there now:", err=True)
+        for line in safe(error.theirs).split("\n"):
+            click.echo(f"  | {line}".rstrip(), err=True)
     return error.exit_status
 
 

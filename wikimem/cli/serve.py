@@ -13,11 +13,11 @@ from pathlib import Path
 
 import click
 
-from wikimem.cli.connection import answers
 from wikimem.cli.options import vault_option
 from wikimem.cli.output import print_json
 from wikimem.config import Settings, load
-from wikimem.errors import ConfigError, Locked
+from wikimem.errors import ConfigError
+from wikimem.store.locks import VaultLock, vault_key
 
 _LEVELS = ("debug", "info", "notice", "warning", "error", "critical")
 
@@ -47,12 +47,10 @@ def serve(log_level: str, vault: str | None, *, as_json: bool) -> None:
 
 
 def _refuse_second(settings: Settings) -> None:
-    """Say early what the daemon's lock would say, before anything is announced."""
-    if answers(settings):
-        raise Locked(
-            f"a daemon already serves the vault {settings.name}",
-            hint=f"ask it how it is: `wikimem status --vault {shlex.quote(str(settings.path))}`",
-        )
+    """Say early what the daemon's own lock would say, before anything is announced."""
+    lock = VaultLock(settings.state_root, vault_key(settings.path), "daemon")
+    lock.acquire()
+    lock.release()
 
 
 def _announce(settings: Settings, *, as_json: bool) -> None:

@@ -201,8 +201,8 @@ def _parsed(file: Path, text: str) -> Iterator[tuple[int, "Left | object"]]:
 def _record(place: str, record: object) -> Found:
     if not isinstance(record, Mapping):
         return Left(place, "skipped", "it is no JSON object")
-    content = _text(record, "content", "text")
-    if content is None:
+    content = record.get("content", record.get("text"))
+    if not isinstance(content, str):
         return Left(place, "skipped", "it has no `content`")
     owner, conv, ts = _text(record, "owner"), _text(record, "source_conv", "source"), _text(record, "ts")
     category, name = _text(record, "category", "file"), _text(record, "name", "item")
