@@ -27,9 +27,11 @@ $(STAMP): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $(STAMP)
 
+# A path, whatever it is called: without `./` a configured vault of that name would come first.
 run: $(STAMP)
-	@test -d '$(VAULT)' || test -e '$(VAULT)' || $(BIN)/wikimem init '$(VAULT)'
-	@exec $(BIN)/wikimem serve --vault '$(abspath $(VAULT))'
+	@vault='$(VAULT)'; case "$$vault" in /*|./*|../*|"~"*) ;; *) vault="./$$vault" ;; esac; \
+	  test -e "$$vault" || $(BIN)/wikimem init "$$vault" | sed -n 1p; \
+	  exec $(BIN)/wikimem serve --vault "$$vault"
 
 test: $(STAMP)
 	@$(BIN)/python -m pytest

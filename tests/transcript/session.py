@@ -79,7 +79,7 @@ def parse(text: str, first_line: int = 1) -> list[Block]:
 class Session:
     """An empty home folder, and the commands and daemons that run in it."""
 
-    def __init__(self, folder: Path, extra: dict[str, str] | None = None) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
         # A socket's path has at most 107 bytes, and pytest's own folders are deep.
         self.runtime = Path(tempfile.mkdtemp(prefix="wm-"))
@@ -96,7 +96,8 @@ class Session:
             "LANG": "C.UTF-8",
             "TZ": "Asia/Shanghai",
             "PYTHONDONTWRITEBYTECODE": "1",
-            **(extra or {}),
+            # Where a checkout is tested that is not the one installed.
+            **{name: value for name, value in os.environ.items() if name == "PYTHONPATH"},
         }
         self.daemons: list[subprocess.Popen[bytes]] = []
 

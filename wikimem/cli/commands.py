@@ -29,6 +29,7 @@ COMMANDS: dict[str, Entry] = {
     "socket": Entry("wikimem.cli.socket:socket", "Print the path of the vault's socket."),
     "vaults": Entry("wikimem.cli.vaults:vaults", "List the configured vaults."),
     "doctor": Entry("wikimem.cli.doctor:doctor", "Look for what is wrong, and say what to do."),
+    "service": Entry("wikimem.cli.service:service", "Run the daemon as a systemd service."),
     "import": Entry("wikimem.cli.importing:import_", "Bring notes from elsewhere into the vault."),
     "report": Entry("wikimem.cli.report:report", "Write a page about the state of the vault."),
 }

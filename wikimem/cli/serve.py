@@ -63,7 +63,7 @@ def _announce(settings: Settings, *, as_json: bool) -> None:
         click.echo(f"serving the vault {settings.path} on {settings.socket_path}")
         click.echo("ask it from another terminal:")
         click.echo(
-            f"  curl --unix-socket {shlex.quote(str(settings.socket_path))} http://wikimem/v1/retrieve"
+            f"  curl --unix-socket {shlex.quote(str(settings.socket_path))} -s http://wikimem/v1/retrieve"
             f" -H 'Content-Type: application/json' -d {shlex.quote(body)}"
         )
         click.echo(f"  {_own_command()} retrieve --vault {vault} {shlex.quote('what do I like?')}")
