@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from wikimem_daemon.disk import FAT_RACY_NS, RACY_NS
 from wikimem_daemon.watcher import Watcher, WatchesExhausted
 
 _log = logging.getLogger("wikimem.watcher")
@@ -49,6 +50,11 @@ def file_system(path: Path, mounts: str | None = None) -> str:
         if len(point) >= best and path.is_relative_to(point):
             best, kind = len(point), after.split(" ", 1)[0]
     return kind
+
+
+def racy_ns_on(root: Path) -> int:
+    """Return how old a stamp must be to prove anything on the root's file system."""
+    return FAT_RACY_NS if file_system(root) in ("exfat", "msdos", "vfat") else RACY_NS
 
 
 def choose(root: Path, folders: Iterable[str], mode: str, *, poll_s: float, make: "Makers | None" = None) -> Choice:

@@ -12,18 +12,19 @@ from typing import Literal
 
 from wikimem.pages.changes import Cause, Change
 from wikimem.pages.items import RecallItem
-from wikimem.store.changes import FeedRow
-from wikimem.store.history import Ending, History, PriorText
-from wikimem.store.manifest import FileEntry, GoneRow, Manifest
-from wikimem.store.state import State
+from wikimem.store.history import Ending, PriorText
+from wikimem.store.manifest import FileEntry, GoneRow
 from wikimem_daemon.feed import Feed
-from wikimem_daemon.identity import Held, New, diff_file, pair
-from wikimem_daemon.plan import GRACE_SHORTENED_S, Loss, grace, is_shrunk, is_typing
+from wikimem_daemon.identity import Held, Inode, New, Pool, diff_file
+from wikimem_daemon.plan import GRACE_MASS_S, GRACE_SHORTENED_S, Loss, grace, is_mass_loss, is_shrunk, is_typing
+from wikimem_daemon.unsaved import Renamed, Unsaved
 
 _log = logging.getLogger("wikimem.changes")
 
 _FORGET_AGE_S = 120.0
-_MAX_YOUNG = 5_000
+_MAX_REMEMBERED = 5_000
+
+Ids = tuple[tuple[str, int, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,12 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class _Gone:
-    held: Held
+    """A removal that waits. `whole`: its file went, not only the item."""
+
+    since: float
     due: float
     cause: Cause
+    whole: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,47 +62,35 @@ class _Recent:
 
 
 @dataclass(slots=True)
-class Unsaved:
-    """What the next transaction keeps."""
+class _Batch:
+    """One `take` at work: the ids so far, what came, and what went with its effect."""
 
-    priors: list[PriorText | tuple[str, str, str]] = field(default_factory=list)
-    files: dict[str, tuple[FileEntry, bytes | None]] = field(default_factory=dict)
-    dropped: set[str] = field(default_factory=set)
-    gone: dict[str, GoneRow] = field(default_factory=dict)
-    back: set[str] = field(default_factory=set)
-
-    def __bool__(self) -> bool:
-        """Say whether there is something to keep."""
-        return bool(self.priors or self.files or self.dropped or self.gone or self.back)
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """What one transaction keeps."""
-
-    unsaved: Unsaved
-    rows: list[FeedRow]
+    ids: dict[str, dict[tuple[str, int], str]]
+    causes: dict[str, Cause]
+    told: set[str]
+    added: list[New] = field(default_factory=list)
+    removed: list[tuple[Held, Effect, float]] = field(default_factory=list)
+    changes: list[tuple[Change, str | None]] = field(default_factory=list)
 
 
 class Consequences:
     """Turns effects into changes. `now` is monotonic seconds, `ts` the time for the records, `new_id` makes ids."""
 
     def __init__(
-        self, state: State, feed: Feed, *, now: Callable[[], float], ts: Callable[[], str], new_id: Callable[[], str]
+        self, feed: Feed, *, now: Callable[[], float], ts: Callable[[], str], new_id: Callable[[], str]
     ) -> None:
-        self._state = state
-        self._manifest = Manifest(state)
-        self._history = History(state)
         self._feed = feed
         self._now = now
         self._ts = ts
         self._new_id = new_id
+        self._pool = Pool()
         self._gone: dict[str, _Gone] = {}
         self._recent: dict[str, _Recent] = {}
         self._young: dict[str, float] = {}
-        self._unsaved = Unsaved()
+        self._reborn: dict[str, dict[str, str]] = {}
+        self._warned_mass = False
+        self.unsaved = Unsaved()
         self.made = 0
-        self._restamped: dict[str, dict[str, str]] = {}
 
     @property
     def waiting(self) -> int:
@@ -109,83 +101,110 @@ class Consequences:
         """Return the monotonic time at which the next removal is told."""
         return min((gone.due for gone in self._gone.values()), default=None)
 
-    def load_gone(self) -> None:
+    def load_gone(self, rows: Iterable[GoneRow]) -> None:
         """Take up the removals that an earlier process had not told yet."""
         now = self._now()
-        for row in self._manifest.gone():
+        for row in rows:
             fields = json.loads(row.item)
             fields["tags"] = tuple(fields["tags"])
-            held = Held(row.item_id, row.path, RecallItem(**fields), file_hash=row.file_hash)
-            self._gone[row.item_id] = _Gone(held, now, "offline")
+            self._pool.add(Held(row.item_id, row.path, RecallItem(**fields), file_hash=row.file_hash))
+            self._gone[row.item_id] = _Gone(now, now, "offline", whole=False)
 
-    def take(
-        self, effects: Sequence[Effect], *, mass: bool, patient: bool = True
-    ) -> dict[str, tuple[tuple[str, int, str], ...]]:
+    def take(self, effects: Sequence[Effect], *, patient: bool = True) -> dict[str, Ids]:
         """Work out what a batch of effects means; return the ids of each file's items.
 
-        `mass`: most of the vault went. `patient` false: what went has been gone for long, so it is told now.
+        `patient` false: what went has been gone for long, so it is told as soon as `tell_due` is asked.
         """
-        ids: dict[str, dict[tuple[str, int], str]] = {effect.path: {} for effect in effects}
-        removed: list[tuple[Held, Effect, float]] = []
-        added: list[New] = []
-        untold = {effect.path for effect in effects if not effect.told}
-        causes = {effect.path: effect.cause for effect in effects}
-        news: list[tuple[Change, str | None]] = []
-        for effect in effects:
-            diff = diff_file(effect.path, effect.before, effect.after, effect.entry.hash if effect.entry else b"")
-            for held, item in diff.kept:
-                ids[effect.path][item.name, item.ordinal] = held.id
-                news += self._changed(held, item, effect.cause)
-            wait = self._wait(effect, len(diff.removed), mass=mass, patient=patient)
-            removed += [(held, effect, wait) for held in diff.removed]
-            added += diff.added
-        fates = {held.id: (effect, wait) for held, effect, wait in removed}
-        pairing = pair([*(gone.held for gone in self._gone.values()), *(held for held, _, _ in removed)], added)
-        for held, one in pairing.pairs:
-            if held.id in self._gone:
-                del self._gone[held.id]
-                self._unsaved.gone.pop(held.id, None)
-                self._unsaved.back.add(held.id)
-            ids[one.path][one.item.name, one.item.ordinal] = held.id
-            news += self._changed(held, one.item, causes[one.path])
-        for one in pairing.added:
-            item_id = self._new_id()
-            ids[one.path][one.item.name, one.item.ordinal] = item_id
-            if one.path not in untold:
-                news.append((self._change(item_id, "add", one.item, None, causes[one.path]), None))
-                self._remember(item_id, one)
-        now = self._now()
-        for held in pairing.removed:
-            if held.id in fates:
-                effect, wait = fates[held.id]
-                news += self._went(held, effect.cause, now + wait, ids)
+        batch = _Batch(
+            {effect.path: {} for effect in effects},
+            {effect.path: effect.cause for effect in effects},
+            {effect.path for effect in effects if effect.told},
+        )
         self.made += len(effects)
-        self._feed.emit(news)
-        settled = {
-            path: tuple((name, ordinal, i) for (name, ordinal), i in found.items()) for path, found in ids.items()
-        }
-        self._keep(effects, settled)
-        return settled
+        for effect in effects:
+            self._compare(effect, batch, patient=patient)
+        self._send_away(batch)
+        self._welcome(batch)
+        self._feed.emit(batch.changes)
+        ids = {path: tuple((*key, item_id) for key, item_id in found.items()) for path, found in batch.ids.items()}
+        self._keep(effects, ids)
+        return ids
 
-    def tell_due(self) -> int:
-        """Tell the removals whose grace period is over; return how many."""
+    def tell_due(self, files_known: int) -> int:
+        """Tell the removals whose grace period is over; return how many. `files_known` are those still there."""
         now = self._now()
-        due = [gone for gone in self._gone.values() if gone.due <= now]
-        for gone in due:
-            del self._gone[gone.held.id]
-            self._tell_removed(gone.held, gone.cause)
+        due = [item_id for item_id, gone in self._gone.items() if gone.due <= now]
+        if due and self._is_mass(files_known):
+            due = [item_id for item_id in due if self._gone[item_id].since + GRACE_MASS_S <= now]
+        for item_id in due:
+            gone = self._gone.pop(item_id)
+            self._tell_removed(self._pool.take(item_id), gone.cause)
+        if not self._gone:
+            self._warned_mass = False
         self._forget_old(now)
         return len(due)
 
+    def _is_mass(self, files_known: int) -> bool:
+        files_gone = len({held.path for held in self._pool if self._gone[held.id].whole})
+        mass = is_mass_loss(files_gone, files_gone + files_known)
+        if mass and not self._warned_mass:
+            self._warned_mass = True
+            _log.warning(
+                "%d of %d notes went at once; nothing follows from it for %.0f s",
+                files_gone,
+                files_gone + files_known,
+                GRACE_MASS_S,
+            )
+        return mass
+
+    # ------------------------------------------------------------- one batch
+
+    def _compare(self, effect: Effect, batch: _Batch, *, patient: bool) -> None:
+        entry = effect.entry
+        digest, inode = (entry.hash, inode_of(entry)) if entry is not None else (b"", (0, 0))
+        diff = diff_file(effect.path, effect.before, effect.after, digest, inode)
+        for held, item in diff.kept:
+            batch.ids[effect.path][item.name, item.ordinal] = held.id
+            batch.changes += self._changed(held, item, effect.cause)
+        loss = Loss(len(diff.removed), len(effect.before), whole=entry is None)
+        if loss.lost and is_shrunk(loss) and effect.cause == "disk":
+            _log.warning("%r lost %d of its %d items; nothing follows from it yet", effect.path, loss.lost, loss.of)
+        wait = grace(loss) if patient else 0.0
+        batch.removed += [(held, effect, wait) for held in diff.removed]
+        batch.added += diff.added
+
+    def _send_away(self, batch: _Batch) -> None:
+        """Put what went into the pool, where what came in the same batch may find it."""
+        now = self._now()
+        for held, effect, wait in batch.removed:
+            self._recent.pop(held.id, None)
+            self._pool.add(held)
+            self._gone[held.id] = _Gone(now, now + wait, effect.cause, whole=effect.entry is None)
+
+    def _welcome(self, batch: _Batch) -> None:
+        pairs, added = self._pool.pair(batch.added)
+        for held, one in pairs:
+            self._gone.pop(held.id, None)
+            self.unsaved.came_back(held.id)
+            batch.ids[one.path][one.item.name, one.item.ordinal] = held.id
+            batch.changes += self._changed(held, one.item, batch.causes[one.path])
+        for one in added:
+            item_id = self._new_id()
+            batch.ids[one.path][one.item.name, one.item.ordinal] = item_id
+            if one.path in batch.told:
+                batch.changes.append((self._change(item_id, "add", one.item, None, batch.causes[one.path]), None))
+                self._remember(item_id, one)
+        for held, effect, _ in batch.removed:
+            if held.id in self._gone:
+                self._went(held, effect.cause, batch)
+
     def _changed(self, held: Held, item: RecallItem, cause: Cause) -> list[tuple[Change, str | None]]:
         old = held.item
-        if old.address == item.address and old.hash == item.hash:
+        if old.address == item.address and old.content == item.content:
             return []
         renamed = old.address != item.address
         self._recent.pop(held.id, None)
         self._keep_prior(held, item, "rename" if renamed else "update", cause)
-        if renamed:
-            self._unsaved.priors.append((old.address, item.address, item.name))
         action: Literal["rename", "update"] = "rename" if renamed else "update"
         return [(self._change(held.id, action, item, old.address if renamed else None, cause), None)]
 
@@ -193,14 +212,17 @@ class Consequences:
         """Keep the text that an edit replaced, unless it is a moment of somebody's typing that the new text holds."""
         now = self._now()
         age = now - self._young.get(held.id, float("-inf"))
-        if cause != "api" and not is_typing(age, held.item.content, item.content):
-            self._unsaved.priors.append(self._prior(held, action, cause))
         self._young[held.id] = now
+        if held.item.address != item.address:
+            self.unsaved.history.append(Renamed(held.item.address, item.address, item.name))
+        if cause != "api" and not is_typing(age, held.item.content, item.content):
+            self.unsaved.history.append(self._prior(held, item.address, action, cause))
 
-    def _prior(self, held: Held, action: Ending, cause: Cause) -> PriorText:
+    def _prior(self, held: Held, address: str, action: Ending, cause: Cause) -> PriorText:
+        """Return the record of a text that ended. It is found where its item is now, under the name it had then."""
         item = held.item
         return PriorText(
-            item.address,
+            address,
             item.name,
             item.content,
             item.hash,
@@ -213,32 +235,34 @@ class Consequences:
             item_ts=item.ts,
         )
 
-    def _went(
-        self, held: Held, cause: Cause, due: float, ids: dict[str, dict[tuple[str, int], str]]
-    ) -> list[tuple[Change, str | None]]:
-        self._recent.pop(held.id, None)
-        moved = self._absorbing(held)
+    def _went(self, held: Held, cause: Cause, batch: _Batch) -> None:
+        moved = self._found_elsewhere(held)
         if moved is not None:
-            self._restamped.setdefault(moved.path, {})[moved.item_id] = held.id
-            for key, known in ids.get(moved.path, {}).items():
-                if known == moved.item_id:
-                    ids[moved.path][key] = held.id
-            return [(self._change(held.id, "rename", moved.item, held.item.address, cause), moved.item_id)]
-        if cause == "api" or due <= self._now():
+            self._stop_waiting(held.id)
+            self._reborn.setdefault(moved.path, {})[moved.item_id] = held.id
+            found = batch.ids.get(moved.path, {})
+            for key in [key for key, known in found.items() if known == moved.item_id]:
+                found[key] = held.id
+            self.unsaved.history.append(Renamed(held.item.address, moved.item.address, moved.item.name))
+            change = self._change(held.id, "rename", moved.item, held.item.address, cause)
+            batch.changes.append((change, moved.item_id))
+        elif cause == "api":
+            self._stop_waiting(held.id)
             self._tell_removed(held, cause)
-            return []
-        self._gone[held.id] = _Gone(held, due, cause)
-        self._unsaved.back.discard(held.id)
-        self._unsaved.gone[held.id] = GoneRow(held.id, held.path, held.file_hash, json.dumps(asdict(held.item)))
-        return []
+        else:
+            self.unsaved.went(GoneRow(held.id, held.path, held.file_hash, json.dumps(asdict(held.item))))
 
-    def _absorbing(self, held: Held) -> _Recent | None:
+    def _stop_waiting(self, item_id: str) -> None:
+        self._gone.pop(item_id, None)
+        self._pool.discard(item_id)
+        self.unsaved.came_back(item_id)
+
+    def _found_elsewhere(self, held: Held) -> _Recent | None:
         """Return the item that appeared elsewhere just before this one went, with the same text.
 
         It is the other half of a move whose target was saved first.
         """
-        now = self._now()
-        text = held.item.content
+        now, text = self._now(), held.item.content
         alive = [one for one in self._recent.values() if one.until >= now and one.path != held.path]
         found = [one for one in alive if one.item.content == text] if text else []
         named = [one for one in found if one.item.name == held.item.name] or found
@@ -247,97 +271,39 @@ class Consequences:
         return self._recent.pop(named[0].item_id)
 
     def _remember(self, item_id: str, one: New) -> None:
-        if len(self._recent) < _MAX_YOUNG:
+        if len(self._recent) < _MAX_REMEMBERED:
             self._recent[item_id] = _Recent(item_id, one.path, one.item, self._now() + GRACE_SHORTENED_S)
-        if len(self._young) < _MAX_YOUNG:
+        if len(self._young) < _MAX_REMEMBERED:
             self._young[item_id] = self._now()
 
     def _tell_removed(self, held: Held, cause: Cause) -> None:
         if cause != "api":
-            self._unsaved.priors.append(self._prior(held, "remove", cause))
-        self._unsaved.gone.pop(held.id, None)
-        self._unsaved.back.add(held.id)
-        gone = Change(held.id, "remove", held.item.address, None, None, self._ts(), cause)
-        self._feed.emit([(gone, None)])
+            self.unsaved.history.append(self._prior(held, held.item.address, "remove", cause))
+        self.unsaved.came_back(held.id)
+        self._feed.emit([(Change(held.id, "remove", held.item.address, None, None, self._ts(), cause), None)])
 
     def _change(
         self, item_id: str, action: Literal["add", "update", "rename"], item: RecallItem, old: str | None, cause: Cause
     ) -> Change:
         return Change(item_id, action, item.address, old, item.hash, self._ts(), cause)
 
-    def _wait(self, effect: Effect, lost: int, *, mass: bool, patient: bool) -> float:
-        loss = Loss(lost, len(effect.before), whole=effect.entry is None)
-        if lost and is_shrunk(loss) and effect.cause != "api":
-            _log.warning(
-                "%r lost %d of its %d items in one step; nothing follows from it yet", effect.path, lost, loss.of
-            )
-        if mass:
-            return grace(loss, mass=True)
-        return grace(loss, mass=False) if patient else 0.0
-
-    def _keep(self, effects: Iterable[Effect], ids: dict[str, tuple[tuple[str, int, str], ...]]) -> None:
+    def _keep(self, effects: Iterable[Effect], ids: dict[str, Ids]) -> None:
         for effect in effects:
             if effect.entry is None:
-                self._unsaved.files.pop(effect.path, None)
-                self._unsaved.dropped.add(effect.path)
+                self.unsaved.drop(effect.path)
             else:
-                self._unsaved.dropped.discard(effect.path)
-                self._unsaved.files[effect.path] = (replace(effect.entry, ids=ids[effect.path]), effect.body)
-
-    def keep_entry(self, entry: FileEntry) -> None:
-        """Keep a file's new stamp or ids; its bytes stayed."""
-        known = self._unsaved.files.get(entry.path)
-        self._unsaved.files[entry.path] = (entry, known[1] if known else None)
+                self.unsaved.put(replace(effect.entry, ids=ids[effect.path]), effect.body)
 
     def _forget_old(self, now: float) -> None:
         self._young = {one: since for one, since in self._young.items() if now - since < _FORGET_AGE_S}
         self._recent = {item_id: one for item_id, one in self._recent.items() if one.until >= now}
 
-    def take_restamped(self) -> dict[str, dict[str, str]]:
-        """Return, by file, which item ids were found to be other items' since the last call."""
-        restamped, self._restamped = self._restamped, {}
-        return restamped
+    def take_reborn(self) -> dict[str, dict[str, str]]:
+        """Return, by file, which new ids turned out to be old items' since the last call."""
+        reborn, self._reborn = self._reborn, {}
+        return reborn
 
-    def has_unsaved(self) -> bool:
-        """Say whether `save` would write anything."""
-        return bool(self._unsaved) or self._feed.has_unsaved()
 
-    def take_unsaved(self) -> Batch:
-        """Return what is to be kept and begin a new batch. Called on the loop; `save` may run in a thread."""
-        batch = Batch(self._unsaved, self._feed.take_unsaved())
-        self._unsaved = Unsaved()
-        return batch
-
-    def put_back(self, batch: Batch) -> None:
-        """Take a batch back that could not be kept: the next one tries again."""
-        newer = self._unsaved
-        older = batch.unsaved
-        older.priors += newer.priors
-        for path in newer.dropped:
-            older.files.pop(path, None)
-        older.dropped = (older.dropped - newer.files.keys()) | newer.dropped
-        for path, (entry, body) in newer.files.items():
-            known = older.files.get(path)
-            older.files[path] = (entry, body if body is not None or known is None else known[1])
-        for one in newer.back:
-            older.gone.pop(one, None)
-        older.back = (older.back - newer.gone.keys()) | newer.back
-        older.gone |= newer.gone
-        self._unsaved = older
-        self._feed.put_back(batch.rows)
-
-    def save(self, batch: Batch) -> None:
-        """Keep a batch in one transaction. Raises `HistoryUnavailable`; then nothing of it is kept."""
-        unsaved = batch.unsaved
-        with self._state.transaction():
-            for prior in unsaved.priors:
-                if isinstance(prior, PriorText):
-                    self._history.record_many([prior])
-                else:
-                    self._history.rename(*prior)
-            self._manifest.drop(unsaved.dropped)
-            self._manifest.put((entry, body) for entry, body in unsaved.files.values() if body is not None)
-            self._manifest.restamp(entry for entry, body in unsaved.files.values() if body is None)
-            self._manifest.put_gone(unsaved.gone.values())
-            self._manifest.drop_gone(unsaved.back)
-            self._feed.save(batch.rows)
+def inode_of(entry: FileEntry) -> Inode:
+    """Return what tells a moved file from a copied one."""
+    return entry.stamp.dev, entry.stamp.ino

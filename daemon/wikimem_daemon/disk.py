@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Protocol
 
 from wikimem.store.files import Stamp, stamp_of
 
@@ -31,12 +32,16 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One look at a path. `data` and `stamp` belong together: the stamp was the same before and after the read."""
+    """One look at a path.
+
+    `data` and `stamp` belong together: the stamp was the same before and after the read. `racy`: it was so young
+    that a later write may leave it as it is, so the next comparison must read the file again.
+    """
 
     kind: Kind
     data: bytes = b""
     stamp: Stamp | None = None
-    read_at_ns: int = 0
+    racy: bool = True
     detail: str = ""
 
 
@@ -67,17 +72,43 @@ class Target:
     loop: bool = False
 
 
-class Disk:
-    """The vault's files as the kernel shows them now."""
+class DiskView(Protocol):
+    """The vault's files as somebody saw them: the kernel now, or a survey a moment ago."""
 
-    def __init__(self, root: Path, *, max_bytes: int, wall_ns: Callable[[], int] = time.time_ns) -> None:
+    def identity(self, folder: str = "") -> tuple[int, int] | None:
+        """Return device and inode of a folder, None when there is none. Raises `OSError` when it cannot be asked."""
+
+    def list_folder(self, folder: str) -> Listing:
+        """Return the names in a folder, sorted. Raises `OSError`."""
+
+    def look(self, path: str, trusted: Stamp | None = None, *, through_link: bool = False) -> Look:
+        """Look at one file; with `trusted`, a file that still has this stamp is not read."""
+
+    def stamp(self, path: str) -> Stamp | None:
+        """Return a file's stamp without opening it; None when that cannot be had or it is no plain file."""
+
+    def target(self, path: str) -> Target:
+        """Say where the symlink at `path` leads."""
+
+
+RACY_NS = 2_000_000_000
+FAT_RACY_NS = 4_000_000_000  # FAT counts in steps of two seconds
+
+
+class Disk:
+    """The vault's files as the kernel shows them now. `racy_ns`: a stamp younger than this at the read is racy."""
+
+    def __init__(
+        self, root: Path, *, max_bytes: int, wall_ns: Callable[[], int] = time.time_ns, racy_ns: int = RACY_NS
+    ) -> None:
         self._root = os.fspath(root)
         self._real = os.path.realpath(root)
         self._max_bytes = max_bytes
         self._wall_ns = wall_ns
+        self._racy_ns = racy_ns
 
     def identity(self, folder: str = "") -> tuple[int, int] | None:
-        """Return device and inode of a folder, None when there is none. Raises `OSError` when it cannot be asked."""
+        """As in `DiskView`."""
         try:
             found = os.stat(self._at(folder))
         except (FileNotFoundError, NotADirectoryError):
@@ -85,7 +116,7 @@ class Disk:
         return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
 
     def list_folder(self, folder: str) -> Listing:
-        """Return the names in a folder, sorted. Raises `OSError`."""
+        """As in `DiskView`."""
         place = self._at(folder)
         with os.scandir(place) as found:
             entries = sorted((Entry(entry.name, _entry_kind(entry)) for entry in found), key=lambda one: one.name)
@@ -93,7 +124,7 @@ class Disk:
         return Listing(tuple(entries), itself.st_dev, itself.st_ino)
 
     def look(self, path: str, trusted: Stamp | None = None, *, through_link: bool = False) -> Look:
-        """Look at one file; with `trusted`, a file that still has this stamp is not read."""
+        """As in `DiskView`."""
         # O_NONBLOCK: opening a FIFO that somebody named `.md` must not wait for its writer.
         flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if through_link else os.O_NOFOLLOW)
         try:
@@ -108,7 +139,7 @@ class Disk:
             os.close(descriptor)
 
     def stamp(self, path: str) -> Stamp | None:
-        """Return a file's stamp without opening it; None when that cannot be had or it is no plain file."""
+        """As in `DiskView`."""
         try:
             found = os.stat(self._at(path), follow_symlinks=False)
         except OSError:
@@ -116,7 +147,7 @@ class Disk:
         return stamp_of(found) if stat.S_ISREG(found.st_mode) else None
 
     def target(self, path: str) -> Target:
-        """Say where the symlink at `path` leads."""
+        """As in `DiskView`."""
         place = self._at(path)
         try:
             found = os.stat(place)
@@ -154,7 +185,8 @@ class Disk:
         data = _read_all(descriptor, stamp.size)
         if stamp_of(os.fstat(descriptor)) != stamp or len(data) != stamp.size:
             return Look(Kind.UNSTEADY)
-        return Look(Kind.TEXT, data, stamp, read_at_ns)
+        # A clock that was set back leaves stamps of the future: those prove nothing either.
+        return Look(Kind.TEXT, data, stamp, racy=stamp.ctime_ns > read_at_ns - self._racy_ns)
 
     def _at(self, path: str) -> str:
         return f"{self._root}/{path}" if path else self._root

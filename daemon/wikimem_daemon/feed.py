@@ -9,6 +9,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from wikimem.errors import InvalidCursor
 from wikimem.pages.changes import Change
@@ -19,6 +20,7 @@ _log = logging.getLogger("wikimem.feed")
 
 KEEP_ROWS = 200_000
 _READ_ROWS = 2_000
+TAIL_ROWS = 10_000
 SUBSCRIBER_QUEUE = 1_000
 
 
@@ -131,6 +133,8 @@ class Feed:
         self._reserved = first + RESERVE
         self._last = first - 1
         self._floor = self._table.pruned_to()
+        # The newest rows stay in memory: whoever follows closely never waits for the disk.
+        self._tail: deque[FeedRow] = deque(maxlen=TAIL_ROWS)
         self._unsaved: list[FeedRow] = []
         self._since_prune = 0
         self._subscriptions: set[Subscription] = set()
@@ -147,7 +151,9 @@ class Feed:
             if self._last >= self._reserved:
                 self._table.extend(self._last)
                 self._reserved = self._last + RESERVE
-            self._unsaved.append(FeedRow(self._last, change, absorbs))
+            row = FeedRow(self._last, change, absorbs)
+            self._tail.append(row)
+            self._unsaved.append(row)
             notice = Notice(self._token(self._last), change)
             for subscription in self._subscriptions:
                 subscription.offer(notice)
@@ -182,14 +188,19 @@ class Feed:
         name, seq = _parse(cursor)
         if name != self._name or seq > self._last or seq < self._floor:
             return ChangesPage(self.cursor(), fresh_instance=True)
-        rows = self._table.since(seq, _READ_ROWS + 1)
-        if len(rows) <= _READ_ROWS:
-            known = rows[-1].seq if rows else seq
-            rows += [row for row in self._unsaved if row.seq > known]
+        rows = self._rows_after(seq)
         chosen = _within(rows[:_READ_ROWS], limit)
         more = len(chosen) < len(rows)
         end = chosen[-1].seq if more else self._last
         return ChangesPage(self._token(end), changes=coalesce(chosen), more=more)
+
+    def _rows_after(self, seq: int) -> list[FeedRow]:
+        first = self._tail[0].seq if self._tail else self._last + 1
+        rows = [] if seq >= first - 1 else self._table.since(seq, _READ_ROWS + 1)
+        if len(rows) <= _READ_ROWS:
+            known = rows[-1].seq if rows else seq
+            rows += islice((row for row in self._tail if row.seq > known), _READ_ROWS + 1 - len(rows))
+        return rows
 
     def subscribe(self, limit: int = SUBSCRIBER_QUEUE) -> Subscription:
         """Return a queue that gets every change from now on."""

@@ -1,12 +1,12 @@
 """Which item is which after an edit: ids that survive renames and moves.
 
 An item is the same when its key (name, and the ordinal among a minute's diary entries) is the same. What is left over
-on both sides is paired: an equal body that is unique on both sides, then, inside one file, a body or a heading that
+on both sides is paired: an equal text that is unique on both sides, then, inside one file, a body or a heading that
 grew out of the other. What is not certain is not paired: a wrong pair would redirect links.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -16,18 +16,20 @@ SIMILAR = 0.6
 _COMPARE_CHARS = 4000  # beyond this a body's head decides: the comparison is quadratic in the worst case
 _MAX_CANDIDATES = 30
 
-KeyOf = Callable[[str, bytes, RecallItem], object]
+Inode = tuple[int, int]
+NO_INODE: Inode = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """An item with its id and the place it was in. `position` is its index among the file's items."""
+    """An item that has an id. `position` is its index in its file, `file_hash` and `inode` are its file's."""
 
     id: str
     path: str
     item: RecallItem
     position: int = 0
     file_hash: bytes = b""
+    inode: Inode = NO_INODE
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class New:
     item: RecallItem
     position: int = 0
     file_hash: bytes = b""
+    inode: Inode = NO_INODE
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,9 @@ class FileDiff:
     added: tuple[New, ...]
 
 
-def diff_file(path: str, before: Sequence[Held], after: Sequence[RecallItem], file_hash: bytes = b"") -> FileDiff:
+def diff_file(
+    path: str, before: Sequence[Held], after: Sequence[RecallItem], file_hash: bytes = b"", inode: Inode = NO_INODE
+) -> FileDiff:
     """Compare a file's items by key. An entry whose text moved to another ordinal of its minute is kept by text."""
     unclaimed = list(before)
     kept: list[tuple[Held, RecallItem]] = []
@@ -68,7 +73,7 @@ def diff_file(path: str, before: Sequence[Held], after: Sequence[RecallItem], fi
         waiting = rest
         claimed = {held.id for held, _ in kept}
         unclaimed = [held for held in unclaimed if held.id not in claimed]
-    added = tuple(New(path, item, position, file_hash) for position, item in waiting)
+    added = tuple(New(path, item, position, file_hash, inode) for position, item in waiting)
     return FileDiff(tuple(kept), tuple(unclaimed), added)
 
 
@@ -84,81 +89,133 @@ def _same_key(item: RecallItem) -> object:
     return item.name, item.ordinal
 
 
-@dataclass(frozen=True, slots=True)
-class Pairing:
-    """`pairs` are one item each, before and after; the rest stays removed or added."""
+# --------------------------------------------------------------------- pairing
 
-    pairs: tuple[tuple[Held, New], ...]
-    removed: tuple[Held, ...]
-    added: tuple[New, ...]
+KeyOf = Callable[[Held | New], object]
 
 
-def pair(removed: Iterable[Held], added: Iterable[New]) -> Pairing:
-    """Pair what went with what came."""
-    old, new = list(removed), list(added)
-    pairs: list[tuple[Held, New]] = []
-    for pairing in (_back_in_place, _whole_files, _unique_text, _unique_body, _grown):
-        if not old or not new:
-            break
-        found = pairing(old, new)
-        pairs += found
-        gone = {held.id for held, _ in found}
-        come = {id(one) for _, one in found}
-        old = [held for held in old if held.id not in gone]
-        new = [one for one in new if id(one) not in come]
-    return Pairing(tuple(pairs), tuple(old), tuple(new))
+def _place(one: Held | New) -> object:
+    """Give the same key in the same file: it was missing for a moment, as during vim's `:w`."""
+    return one.path, one.item.name, one.item.ordinal
 
 
-def _back_in_place(old: Sequence[Held], new: Sequence[New]) -> list[tuple[Held, New]]:
-    """Pair the same key in the same file: it was missing for a moment, as during vim's `:w`."""
-    return _unique(old, new, lambda path, _digest, item: (path, item.name, item.ordinal))
+def _inode_and_bytes(one: Held | New) -> object:
+    """Give the same inode with the same bytes: the file was moved. An inode alone may be a new file in an old bed."""
+    known = one.file_hash and one.inode != NO_INODE
+    return (one.inode, one.file_hash, one.item.name, one.item.ordinal) if known else None
 
 
-def _whole_files(old: Sequence[Held], new: Sequence[New]) -> list[tuple[Held, New]]:
-    """Pair the same bytes under another path: a file or a folder was moved."""
-    return _unique(old, new, lambda _path, digest, item: (digest, item.name, item.ordinal) if digest else None)
+def _bytes(one: Held | New) -> object:
+    """Give the same bytes under another path: the file was moved by a copy, or by git."""
+    return (one.file_hash, one.item.name, one.item.ordinal) if one.file_hash else None
 
 
-def _unique_text(old: Sequence[Held], new: Sequence[New]) -> list[tuple[Held, New]]:
-    """Pair the same name and body in another file: the item was moved."""
-    return _unique(old, new, lambda _path, _digest, item: (item.name, item.content))
+def _text(one: Held | New) -> object:
+    """Give the same name and body in another file: the item was moved."""
+    return (one.item.name, one.item.content) if one.item.content else None
 
 
-def _unique_body(old: Sequence[Held], new: Sequence[New]) -> list[tuple[Held, New]]:
-    """Pair the same body under another name: a renamed heading. An empty body says nothing across files."""
-    return _unique(old, new, lambda path, _digest, item: item.content or ("empty", path))
+def _body(one: Held | New) -> object:
+    """Give the same body under another name: the heading was renamed. An empty body says nothing across files."""
+    return one.item.content or ("empty", one.path)
 
 
-def _unique(old: Sequence[Held], new: Sequence[New], key: KeyOf) -> list[tuple[Held, New]]:
-    olds: dict[object, list[Held]] = defaultdict(list)
-    news: dict[object, list[New]] = defaultdict(list)
-    for held in old:
-        olds[key(held.path, held.file_hash, held.item)].append(held)
-    for one in new:
-        news[key(one.path, one.file_hash, one.item)].append(one)
-    return [
-        (helds[0], news[found][0])
-        for found, helds in olds.items()
-        if found is not None and len(helds) == 1 and len(news.get(found, ())) == 1
-    ]
+_KEYS: tuple[KeyOf, ...] = (_place, _inode_and_bytes, _bytes, _text, _body)
 
 
-def _grown(old: Sequence[Held], new: Sequence[New]) -> list[tuple[Held, New]]:
-    """Inside one file, a heading or a body that grew out of the other: the 2 s autosave of somebody who types."""
-    olds: dict[str, list[Held]] = defaultdict(list)
-    news: dict[str, list[New]] = defaultdict(list)
-    for held in old:
-        olds[held.path].append(held)
-    for one in new:
-        news[one.path].append(one)
-    pairs: list[tuple[Held, New]] = []
-    for path, helds in olds.items():
-        if path in news and len(helds) <= _MAX_CANDIDATES and len(news[path]) <= _MAX_CANDIDATES:
-            pairs += _grown_in_file(helds, news[path])
-    return pairs
+class Pool:
+    """Items that left their place and may turn up again, found by every key that says "the same"."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Held] = {}
+        self._found: tuple[dict[object, dict[str, None]], ...] = tuple({} for _ in _KEYS)
+        self._in_file: dict[object, dict[str, None]] = {}
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __iter__(self) -> Iterator[Held]:
+        return iter(list(self._held.values()))
+
+    def __contains__(self, item_id: object) -> bool:
+        return item_id in self._held
+
+    def add(self, held: Held) -> None:
+        """Take in an item that left."""
+        self._held[held.id] = held
+        for key_of, found in zip(_KEYS, self._found, strict=True):
+            key = key_of(held)
+            if key is not None:
+                found.setdefault(key, {})[held.id] = None
+        self._in_file.setdefault(held.path, {})[held.id] = None
+
+    def take(self, item_id: str) -> Held:
+        """Return an item and let it go."""
+        held = self._held[item_id]
+        self.discard(item_id)
+        return held
+
+    def discard(self, item_id: str) -> None:
+        """Let an item go, if it is here."""
+        held = self._held.pop(item_id, None)
+        if held is None:
+            return
+        for key_of, found in zip(_KEYS, self._found, strict=True):
+            _unlist(found, key_of(held), item_id)
+        _unlist(self._in_file, held.path, item_id)
+
+    def pair(self, added: Iterable[New]) -> tuple[list[tuple[Held, New]], list[New]]:
+        """Take out the items that `added` are, with what each is now; return them and what is really new."""
+        rest = list(added)
+        pairs: list[tuple[Held, New]] = []
+        for key_of, found in zip(_KEYS, self._found, strict=True):
+            if rest and self._held:
+                rest = self._pair_unique(key_of, found, rest, pairs)
+        if rest and self._held:
+            rest = self._pair_grown(rest, pairs)
+        return pairs, rest
+
+    def _pair_unique(
+        self, key_of: KeyOf, found: dict[object, dict[str, None]], added: list[New], pairs: list[tuple[Held, New]]
+    ) -> list[New]:
+        keys = [key_of(one) for one in added]
+        count = Counter(keys)
+        rest: list[New] = []
+        for key, one in zip(keys, added, strict=True):
+            ids = found.get(key) if key is not None and count[key] == 1 else None
+            if ids is None or len(ids) != 1:
+                rest.append(one)
+                continue
+            held = self._held[next(iter(ids))]
+            self.discard(held.id)
+            pairs.append((held, one))
+        return rest
+
+    def _pair_grown(self, added: list[New], pairs: list[tuple[Held, New]]) -> list[New]:
+        by_path: dict[str, list[New]] = defaultdict(list)
+        for one in added:
+            by_path[one.path].append(one)
+        taken: set[int] = set()
+        for path, news in by_path.items():
+            helds = [self._held[item_id] for item_id in self._in_file.get(path, ())]
+            if 0 < len(helds) <= _MAX_CANDIDATES and len(news) <= _MAX_CANDIDATES:
+                for held, one in grown(helds, news):
+                    self.discard(held.id)
+                    pairs.append((held, one))
+                    taken.add(id(one))
+        return [one for one in added if id(one) not in taken]
 
 
-def _grown_in_file(helds: Sequence[Held], news: Sequence[New]) -> list[tuple[Held, New]]:
+def _unlist(found: dict[object, dict[str, None]], key: object, item_id: str) -> None:
+    ids = found.get(key)
+    if ids is not None:
+        ids.pop(item_id, None)
+        if not ids:
+            del found[key]
+
+
+def grown(helds: Sequence[Held], news: Sequence[New]) -> list[tuple[Held, New]]:
+    """Pair items of one file whose heading or body grew out of the other: the 2 s autosave of somebody who types."""
     scored = sorted(
         ((likeness(held, one), h, n) for h, held in enumerate(helds) for n, one in enumerate(news)),
         key=lambda entry: (-entry[0], entry[1], entry[2]),
@@ -169,8 +226,9 @@ def _grown_in_file(helds: Sequence[Held], news: Sequence[New]) -> list[tuple[Hel
     for score, h, n in scored:
         if score < SIMILAR:
             break
-        rivals = [s for s, rh, rn in scored if s == score and (rh == h) != (rn == n)]
-        if h in used_old or n in used_new or rivals:
+        # Two that are equally like it: which of them it is cannot be told.
+        rival = any(s == score and (oh == h) != (on == n) for s, oh, on in scored)
+        if h in used_old or n in used_new or rival:
             continue
         pairs.append((helds[h], news[n]))
         used_old.add(h)
@@ -181,7 +239,7 @@ def _grown_in_file(helds: Sequence[Held], news: Sequence[New]) -> list[tuple[Hel
 def likeness(held: Held, one: New) -> float:
     """Return 0 to 1: how likely it is that the one became the other.
 
-    A half-typed heading is a prefix of the next one and has little body yet, so there the place decides.
+    A half-typed heading is the beginning of the next one and has little body yet, so there the place decides.
     """
     before, after = held.item.content[:_COMPARE_CHARS], one.item.content[:_COMPARE_CHARS]
     same_place = held.position == one.position
@@ -189,7 +247,7 @@ def likeness(held: Held, one: New) -> float:
     if typed_on and same_place and (after.startswith(before) or before.startswith(after)):
         return 0.95
     if not before or not after:
-        return 0.7 if same_place and typed_on else 0.0
+        return 0.0
     matcher = SequenceMatcher(None, before, after, autojunk=False)
     if matcher.real_quick_ratio() < SIMILAR or matcher.quick_ratio() < SIMILAR:
         return 0.0

@@ -5,9 +5,8 @@ which gets the effects in batches.
 """
 
 import hashlib
-import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -15,19 +14,21 @@ from wikimem.pages.changes import Cause
 from wikimem.pages.items import RecallItem
 from wikimem.pages.layout import Layout
 from wikimem.pages.page import Page
-from wikimem.pages.reading import has_git_markers, read_page
-from wikimem.store.files import stamp_is_racy
+from wikimem.pages.reading import conflict_copy_problem, git_marker_line, read_page, too_large_page
 from wikimem.store.manifest import FileEntry, Manifest
 from wikimem.text.problems import Problem
 from wikimem_daemon.clock import Clock
-from wikimem_daemon.consequences import Effect
-from wikimem_daemon.disk import Disk, Kind, Look
+from wikimem_daemon.consequences import Effect, Ids, inode_of
+from wikimem_daemon.disk import DiskView, Kind, Look
+from wikimem_daemon.freshness import Degraded
 from wikimem_daemon.identity import Held
 from wikimem_daemon.ownwrites import REMOVED, OwnWrites
 from wikimem_daemon.plan import EMPTY_S, NEW_EMPTY_S, OPEN_CAP_S, OPEN_QUIET_S, SETTLE_S, Sight, Step, decide
 from wikimem_daemon.watcher import Watcher
 
-_log = logging.getLogger("wikimem.reconcile")
+__all__ = ["Degraded", "Index", "Mirror", "Surroundings", "Waiting"]
+
+_SOON_S = 0.05
 
 
 class Index(Protocol):
@@ -44,13 +45,14 @@ class Index(Protocol):
         """Forget a page."""
 
 
-@dataclass(frozen=True, slots=True)
-class Degraded:
-    """One thing that keeps answers from being fresh or whole, and what to do about it."""
+class Surroundings(Protocol):
+    """What the mirror asks about the place that a file lies in."""
 
-    code: str
-    detail: str
-    hint: str
+    def is_place_gone(self, path: str) -> bool:
+        """Say whether a missing file is missing because its folder is: then nothing was deleted."""
+
+    def linked_file(self, path: str) -> bool:
+        """Say whether the symlink at `path` is a file to be read through it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,41 +66,39 @@ class Waiting:
 
 
 class Mirror:
-    """The known files and what is withheld of them. `watcher` is asked for each time: it may be replaced."""
+    """The known files, and what is withheld of them. `watcher` is asked for each time: it may be replaced."""
 
     def __init__(
         self,
         *,
         layout: Layout,
-        disk: Disk,
+        disk: DiskView,
         index: Index,
         manifest: Manifest,
         own: OwnWrites,
         clock: Clock,
         watcher: Callable[[], Watcher | None],
-        is_place_gone: Callable[[str], bool],
         settle: Callable[[], None],
     ) -> None:
         self.layout = layout
-        self.disk = disk
+        self._disk = disk
         self._index = index
         self._manifest = manifest
-        self._own = own
+        self.own = own
         self._clock = clock
         self._watcher = watcher
-        self._is_place_gone = is_place_gone
         self._settle = settle
+        self.around: Surroundings | None = None
         self.entries: dict[str, FileEntry] = {}
         self.by_folder: dict[str, set[str]] = defaultdict(set)
         self.held: dict[str, Degraded] = {}
         self.waiting: dict[str, Waiting] = {}
         self.problems: dict[str, Problem] = {}
-        self.through: dict[str, str] = {}
-        self.effects: dict[str, Effect] = {}
-        self.restamped: set[str] = set()
+        self._effects: dict[str, Effect] = {}
+        self._restamped: set[str] = set()
         self.baseline = False
         self.offline = True
-        self._acts = {
+        self._acts: Mapping[Step, Callable[[str, Sight, Look, Waiting | None], None]] = {
             Step.NOTHING: self._nothing,
             Step.RESTAMP: self._restamp,
             Step.SERVE: self._serve,
@@ -114,11 +114,11 @@ class Mirror:
             self._know(path, entry)
 
     def look_at(self, path: str, *, scanned: bool = False) -> Step:
-        """Look at one path and do what the table says."""
+        """Look at one path and do what the table says. `scanned`: a settled stamp that is the same is enough."""
         entry = self.entries.get(path)
         if scanned and entry is not None and self._is_settled(path, entry):
             return Step.NOTHING
-        if path in self.effects:
+        if path in self._effects:
             self._settle()
             entry = self.entries.get(path)
         before = self.waiting.pop(path, None)
@@ -129,31 +129,29 @@ class Mirror:
         self._acts[step](path, sight, look, before)
         return step
 
+    # ---------------------------------------------------------------- seeing
+
     def _is_settled(self, path: str, entry: FileEntry) -> bool:
         unquestioned = entry.settled and path not in self.held and path not in self.waiting
-        return unquestioned and path in self._index.pages and self.disk.stamp(path) == entry.stamp
+        return unquestioned and path in self._index.pages and self._disk.stamp(path) == entry.stamp
 
     def _see(self, path: str, entry: FileEntry | None, before: Waiting | None) -> tuple[Sight, Look]:
         nothing = Look(Kind.MISSING)
-        place = self.layout.classify(path)
-        if place.kind == "conflict-copy":
-            self._see_conflict_copy(path)
-            return Sight.NOT_OURS, nothing
-        if place.kind not in ("wiki", "diary"):
+        kind = self.layout.classify(path).kind
+        if kind == "conflict-copy" and self._disk.stamp(path) is not None:
+            self.problems[path] = conflict_copy_problem()
+        if kind not in ("wiki", "diary"):
             return Sight.NOT_OURS, nothing
         if self._is_open(path, before):
             return Sight.WRITING, nothing
         trusted = entry.stamp if entry is not None and entry.settled and path in self._index.pages else None
-        look = self.disk.look(path, trusted, through_link=path in self.through)
+        look = self._disk.look(path, trusted)
+        if look.kind == Kind.LINK and self.around is not None and self.around.linked_file(path):
+            look = self._disk.look(path, trusted, through_link=True)
         return self._judge(path, entry, before, look), look
 
-    def _see_conflict_copy(self, path: str) -> None:
-        if self.disk.stamp(path) is not None:
-            self.problems[path] = Problem(
-                "conflict-copy", 0, "a sync tool left this copy of a note", "merge it into the note and delete it"
-            )
-
     def _is_open(self, path: str, before: Waiting | None) -> bool:
+        """Say whether somebody is about to write more: then what is there now is half of it."""
         watcher = self._watcher()
         last_write = watcher.writing.get(path) if watcher is not None else None
         if watcher is None or last_write is None:
@@ -179,7 +177,8 @@ class Mirror:
             case Kind.LINK:
                 return Sight.ELSEWHERE
             case Kind.MISSING:
-                return Sight.PLACE_GONE if self._is_place_gone(path) else Sight.MISSING
+                gone = self.around is not None and self.around.is_place_gone(path)
+                return Sight.PLACE_GONE if gone else Sight.MISSING
             case _:
                 return Sight.NOT_OURS
 
@@ -190,25 +189,21 @@ class Mirror:
                 return Sight.EMPTIED
         if entry is not None and hashlib.sha256(look.data).digest() == entry.hash:
             return Sight.SAME_BYTES
-        return Sight.MARKERS if has_git_markers(look.data) else Sight.NEW_TEXT
+        return Sight.MARKERS if git_marker_line(look.data) is not None else Sight.NEW_TEXT
+
+    # ---------------------------------------------------------------- acting
 
     def _nothing(self, path: str, sight: Sight, look: Look, _before: Waiting | None) -> None:
-        if sight == Sight.TOO_LARGE:
-            self.problems[path] = Problem(
-                "file-too-large",
-                0,
-                f"the note is not searched: {look.detail}",
-                "split it, or raise limits.max_file_bytes",
-            )
+        if sight == Sight.TOO_LARGE and look.stamp is not None:
+            self.problems[path] = too_large_page(path, look.stamp.size, self.layout).problems[0]
 
     def _restamp(self, path: str, _sight: Sight, look: Look, _before: Waiting | None) -> None:
         entry = self.entries[path]
         if look.stamp is not None:
-            settled = not stamp_is_racy(look.stamp, look.read_at_ns)
-            fresher = replace(entry, stamp=look.stamp, settled=settled)
+            fresher = replace(entry, stamp=look.stamp, settled=not look.racy)
             if fresher != entry:
                 self.entries[path] = fresher
-                self.restamped.add(path)
+                self._restamped.add(path)
         if path not in self._index.pages:
             self._index.replace_page(read_page(path, look.data, self.layout))
 
@@ -219,12 +214,11 @@ class Mirror:
         before = self.items_of(path)
         page = read_page(path, look.data, self.layout)
         self._index.replace_page(page)
-        digest = hashlib.sha256(look.data).digest()
-        settled = not stamp_is_racy(look.stamp, look.read_at_ns)
-        self._know(path, FileEntry(path, look.stamp, settled, digest, entry.ids if entry else ()))
-        cause = self._cause(path, digest.hex())
-        told = not self.baseline
-        self.effects[path] = Effect(path, before, page.items, self.entries[path], look.data, cause, told)
+        digest = hashlib.sha256(look.data)
+        known = FileEntry(path, look.stamp, not look.racy, digest.digest(), entry.ids if entry else ())
+        self._know(path, known)
+        cause = self._cause(path, digest.hexdigest())
+        self._effects[path] = Effect(path, before, page.items, known, look.data, cause, not self.baseline)
 
     def _wait(self, path: str, sight: Sight, _look: Look, before: Waiting | None) -> None:
         now = self._clock.monotonic()
@@ -233,45 +227,32 @@ class Mirror:
         since = before.since if before is not None else now
         if sight == Sight.EMPTIED:
             patience = EMPTY_S if path in self.entries else NEW_EMPTY_S
-            quiet = max(last_write, since) + SETTLE_S if before is None else max(before.quiet, now)
-            self.waiting[path] = Waiting(since, quiet, since + patience, "it is empty")
+            quiet = before.quiet if before is not None else last_write + SETTLE_S
+            self.waiting[path] = Waiting(since, quiet, since + patience, "is empty")
         else:
             due = min(last_write + OPEN_QUIET_S, since + OPEN_CAP_S)
-            self.waiting[path] = Waiting(since, last_write + SETTLE_S, max(due, now + 0.05), "it is being written")
-        self._serve_last_good(path)
+            self.waiting[path] = Waiting(since, last_write + SETTLE_S, max(due, now + _SOON_S), "is being written")
+        self.serve_last_good(path)
 
     def _hold(self, path: str, sight: Sight, look: Look, _before: Waiting | None) -> None:
-        self.held[path] = _withheld(path, sight, look.detail)
-        self._report_problem(path, sight, look)
-        self._serve_last_good(path)
+        self._report(path, sight, look, None)
+        self.serve_last_good(path)
 
     def _report(self, path: str, sight: Sight, look: Look, _before: Waiting | None) -> None:
-        self.held[path] = _withheld(path, sight, look.detail)
-        self._report_problem(path, sight, look)
-
-    def _report_problem(self, path: str, sight: Sight, look: Look) -> None:
-        if sight == Sight.MARKERS:
-            self.problems[path] = Problem(
-                "git-markers",
-                0,
-                "git left conflict markers in this note",
-                "resolve the conflict; until then the last good text is used",
-            )
-        elif sight == Sight.UNREADABLE:
-            self.problems[path] = Problem(
-                "unreadable", 0, f"the note cannot be read: {look.detail}", "check its permissions"
-            )
+        self.held[path], problem = _withheld(path, sight, look)
+        if problem is not None:
+            self.problems[path] = problem
 
     def _drop(self, path: str, sight: Sight, look: Look, before: Waiting | None) -> None:
         held = self.items_of(path)
         self._index.remove_page(path)
         self._forget(path)
         cause = self._cause(path, REMOVED)
-        self.effects[path] = Effect(path, held, (), None, b"", cause, not self.baseline)
+        self._effects[path] = Effect(path, held, (), None, b"", cause, not self.baseline)
         self._nothing(path, sight, look, before)
 
     def _cause(self, path: str, digest: str) -> Cause:
-        if self._own.claim(path, digest):
+        if self.own.claim(path, digest):
             return "api"
         return "offline" if self.offline else "disk"
 
@@ -281,10 +262,9 @@ class Mirror:
         if entry is None:
             return ()
         ids = {(name, ordinal): item_id for name, ordinal, item_id in entry.ids}
-        items = self._last_items(path)
         return tuple(
-            Held(ids[item.name, item.ordinal], path, item, position, entry.hash)
-            for position, item in enumerate(items)
+            Held(ids[item.name, item.ordinal], path, item, position, entry.hash, inode_of(entry))
+            for position, item in enumerate(self._last_items(path))
             if (item.name, item.ordinal) in ids
         )
 
@@ -295,12 +275,14 @@ class Mirror:
         body = self._manifest.body(path)
         return read_page(path, body, self.layout).items if body is not None else ()
 
-    def _serve_last_good(self, path: str) -> None:
+    def serve_last_good(self, path: str) -> None:
         """Answer from the text that an earlier process read, where this one cannot read the file."""
         if path in self.entries and path not in self._index.pages:
             body = self._manifest.body(path)
             if body is not None:
                 self._index.replace_page(read_page(path, body, self.layout))
+
+    # --------------------------------------------------------------- knowing
 
     def _know(self, path: str, entry: FileEntry) -> None:
         self.entries[path] = entry
@@ -308,48 +290,67 @@ class Mirror:
 
     def _forget(self, path: str) -> None:
         self.entries.pop(path, None)
-        self.restamped.discard(path)
+        self._restamped.discard(path)
         folder = path.rpartition("/")[0]
         self.by_folder[folder].discard(path)
         if not self.by_folder[folder]:
             del self.by_folder[folder]
 
+    @property
+    def effects_waiting(self) -> int:
+        """How many files changed since the last `take_effects`."""
+        return len(self._effects)
+
     def take_effects(self) -> list[Effect]:
         """Return the effects since the last call."""
-        effects, self.effects = list(self.effects.values()), {}
+        effects, self._effects = list(self._effects.values()), {}
         return effects
 
-    def set_ids(self, ids: Mapping[str, tuple[tuple[str, int, str], ...]]) -> None:
+    def set_ids(self, ids: Mapping[str, Ids]) -> None:
         """Learn which item is which."""
         for path, found in ids.items():
             entry = self.entries.get(path)
             if entry is not None:
                 self.entries[path] = replace(entry, ids=found)
 
-    def rename_ids(self, path: str, renamed: Mapping[str, str]) -> None:
+    def rename_ids(self, path: str, reborn: Mapping[str, str]) -> None:
         """Give items of a file the ids that they bore elsewhere."""
         entry = self.entries.get(path)
         if entry is not None:
-            ids = tuple((name, ordinal, renamed.get(one, one)) for name, ordinal, one in entry.ids)
+            ids = tuple((name, ordinal, reborn.get(one, one)) for name, ordinal, one in entry.ids)
             self.entries[path] = replace(entry, ids=ids)
-            self.restamped.add(path)
+            self._restamped.add(path)
 
-    def take_restamped(self) -> set[str]:
-        """Return the paths whose stamp or ids changed since the last call, while their bytes stayed."""
-        restamped, self.restamped = self.restamped, set()
-        return restamped
+    def doubt_stamps(self) -> None:
+        """Let the next comparison read every file: the clock was set, or somebody asks for it."""
+        for path, entry in self.entries.items():
+            self.entries[path] = replace(entry, settled=False)
 
-    def below(self, folder: str) -> Iterable[str]:
+    def doubt_all(self) -> None:
+        """Let the next look parse every file again: the layout reads it in another way."""
+        for path, entry in self.entries.items():
+            self.entries[path] = replace(entry, settled=False, hash=b"")
+
+    def take_restamped(self) -> list[FileEntry]:
+        """Return the files whose stamp or ids changed since the last call, while their bytes stayed."""
+        restamped, self._restamped = self._restamped, set()
+        return [self.entries[path] for path in restamped if path in self.entries]
+
+    def below(self, folder: str) -> list[str]:
         """Return every known path below a folder."""
         prefix = f"{folder}/" if folder else ""
         return [path for path in self.entries if path.startswith(prefix)]
 
 
-def _withheld(path: str, sight: Sight, detail: str) -> Degraded:
-    texts = {
-        Sight.MARKERS: ("git-markers", "holds git conflict markers", "resolve the conflict in the note"),
-        Sight.UNREADABLE: ("unreadable", f"cannot be read ({detail})", "check its permissions and the disk"),
-        Sight.PLACE_GONE: ("missing-folder", "lies in a folder that is missing", "put the folder back"),
-    }
-    code, what, hint = texts[sight]
-    return Degraded(code, f"{path} {what}", hint)
+def _withheld(path: str, sight: Sight, look: Look) -> tuple[Degraded, Problem | None]:
+    if sight == Sight.MARKERS:
+        hint = "resolve the conflict in the note; until then its last good text is used"
+        problem = Problem(
+            "git-markers", git_marker_line(look.data) or 0, "git left conflict markers in this note", hint
+        )
+        return Degraded("git-markers", f"{path} holds git conflict markers", hint), problem
+    if sight == Sight.UNREADABLE:
+        hint = "check its permissions and the disk; until then its last good text is used"
+        problem = Problem("unreadable", 0, f"the note cannot be read: {look.detail}", hint)
+        return Degraded("unreadable", f"{path} cannot be read: {look.detail}", hint), problem
+    return Degraded("missing-folder", f"{path} lies in a folder that is missing", "put the folder back"), None

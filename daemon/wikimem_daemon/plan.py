@@ -98,10 +98,8 @@ def is_mass_loss(files_gone: int, files_known: int) -> bool:
     return files_gone >= 20 and files_gone * 2 > files_known
 
 
-def grace(loss: Loss, *, mass: bool) -> float:
+def grace(loss: Loss) -> float:
     """Return the seconds for which the consequences of a loss wait."""
-    if mass:
-        return GRACE_MASS_S
     if loss.whole:
         return GRACE_MISSING_S
     return GRACE_SHRUNK_S if is_shrunk(loss) else GRACE_SHORTENED_S

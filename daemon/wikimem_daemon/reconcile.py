@@ -11,74 +11,47 @@ import logging
 import secrets
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from wikimem.errors import HistoryUnavailable
 from wikimem.pages.changes import Cause, Change
 from wikimem.pages.layout import Layout
 from wikimem.pages.page import Page
+from wikimem.store.history import History
 from wikimem.store.manifest import Manifest
 from wikimem.store.state import State
-from wikimem.text.problems import Problem
-from wikimem_daemon.choose import Choice, choose, fall_back
+from wikimem_daemon.choose import Choice, choose, racy_ns_on
 from wikimem_daemon.clock import Clock, ClockWatch, SystemClock, timestamp
 from wikimem_daemon.consequences import Consequences
 from wikimem_daemon.disk import Disk
-from wikimem_daemon.feed import ChangesPage, Feed, Subscription
-from wikimem_daemon.mirror import Degraded, Index, Mirror
+from wikimem_daemon.feed import ChangesPage, Feed
+from wikimem_daemon.freshness import Degraded, Freshness, WatchStatus, shorten
+from wikimem_daemon.mirror import Index, Mirror
 from wikimem_daemon.ownwrites import OwnWrites
-from wikimem_daemon.plan import is_mass_loss
+from wikimem_daemon.saver import Saver
+from wikimem_daemon.sidebands import Sidebands
+from wikimem_daemon.survey import SurveyedDisk, Surveyor
 from wikimem_daemon.tree import Tree
+from wikimem_daemon.unsaved import Keeper
+from wikimem_daemon.vigil import Vigil
 from wikimem_daemon.watcher import Watcher, WatchesExhausted
 from wikimem_daemon.worklist import ListFolder, LookAt, Marker, Work, WorkList
 
+__all__ = ["FedPages", "Freshness", "Reconciler", "WatchStatus"]
+
 _log = logging.getLogger("wikimem.reconcile")
 
-SLICE_S = 0.005
-_SETTLE_EVERY = 500
-_SAVE_DELAY_S = 0.2
-_TICK_S = 1.0
-_ROOT_LOST_TICK_S = 0.2
+SLICE_S = 0.002  # a request takes several turns of the loop, and each waits for one slice
+INLINE_S = 0.01  # what a request does itself before it lets the slices do it
+SETTLE_EVERY = 500
+TICK_S = 1.0
+ROOT_LOST_TICK_S = 0.2
+POLL_S = 2.0
+RETRY_S = 30.0
 _COMPLETE = "manifest_complete"
 
 
-@dataclass(frozen=True, slots=True)
-class Freshness:
-    """Whether an answer given now holds every write that finished before it was asked for, and if not, why."""
-
-    fresh: bool
-    partial: bool
-    degraded: tuple[Degraded, ...]
-    cursor: str
-
-
-@dataclass(frozen=True, slots=True)
-class WatchStatus:
-    """How the disk is watched.
-
-    `compared_at` is when disk and index were last compared in full, `compared_by` what asked for it;
-    `removals_waiting` counts removals whose grace period is not over.
-    """
-
-    mode: str
-    compared_at: str | None
-    compared_by: str | None
-    partial: bool
-    fallback: str = ""
-    hint: str = ""
-    watches: int = 0
-    files: int = 0
-    pending: int = 0
-    comparisons: int = 0
-    comparisons_without_change: int = 0
-    removals_waiting: int = 0
-    degraded: tuple[Degraded, ...] = ()
-    problems: tuple[tuple[str, Problem], ...] = field(default=())
-
-
 class FedPages:
-    """The source for a `MemoryIndex` that this module feeds: it never has anything to say by itself."""
+    """The source for a `MemoryIndex` that a reconciler feeds: it never has anything to say by itself."""
 
     revision = 0
 
@@ -98,7 +71,11 @@ class FedPages:
 
 
 class Reconciler:
-    """Keeps `index` in step with the vault at `root`. See `docs/watching.md` for how the daemon wires it."""
+    """Keeps `index` in step with the vault at `root`. `docs/watching.md` says how the daemon wires it.
+
+    `own` is what the store's `AnnouncingFiles` tells its writes to. `sidebands` are files beside the notes: each is
+    called with the file's bytes (None: no file) at the start and whenever they changed.
+    """
 
     def __init__(
         self,
@@ -117,170 +94,151 @@ class Reconciler:
         new_id: Callable[[], str] = lambda: secrets.token_hex(8),
     ) -> None:
         self.root = root
-        self.own = own or OwnWrites()
-        self._clock = clock or SystemClock()
+        self.partial = True
+        self._index = index
         self._state = state
-        self._mode = mode
         self._scan_interval_s = scan_interval_s
-        self._new_watcher = new_watcher or self._choose_watcher
-        self._sidebands = dict(sidebands or {})
+        self._clock = clock or SystemClock()
+        self._clocks = ClockWatch(self._clock)
         self._manifest = Manifest(state)
         self.feed = Feed(state)
-        self._consequences = Consequences(
-            state, self.feed, now=self._clock.monotonic, ts=lambda: timestamp(self._clock.wall_ns()), new_id=new_id
+        self._consequences = Consequences(self.feed, now=self._clock.monotonic, ts=self._ts, new_id=new_id)
+        self._saver = Saver(
+            self._consequences, self.feed, Keeper(state, self._manifest, History(state), self.feed.save)
         )
-        self._disk = Disk(root, max_bytes=max_file_bytes or layout.max_file_bytes, wall_ns=self._clock.wall_ns)
+        limit = layout.max_file_bytes if max_file_bytes is None else max_file_bytes
+        self._raw = Disk(root, max_bytes=limit, wall_ns=self._clock.wall_ns, racy_ns=racy_ns_on(root))
+        self._disk = SurveyedDisk(self._raw)
         self._work = WorkList()
         self._mirror = Mirror(
             layout=layout,
             disk=self._disk,
             index=index,
             manifest=self._manifest,
-            own=self.own,
+            own=own or OwnWrites(),
             clock=self._clock,
-            watcher=lambda: self._watcher,
-            is_place_gone=self._is_place_gone,
+            watcher=self._on_duty,
             settle=self._settle,
         )
-        self._tree = Tree(self._mirror, self._disk, self._work, layout, lambda: self._watcher)
-        self._index = index
-        self._watcher: Watcher | None = None
-        self._choice: Choice | None = None
-        self._clocks = ClockWatch(self._clock)
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._tree = Tree(self._mirror, self._disk, self._work, layout, self._on_duty)
+        self._mirror.around = self._tree
+        poll_s = min(scan_interval_s, POLL_S)
+        self._vigil = Vigil(
+            root,
+            new_watcher=new_watcher or (lambda: choose(root, self._tree.tops, mode, poll_s=poll_s)),
+            poll_s=poll_s,
+            wake=self._wake,
+            is_hollow=self._tree.is_empty_where_it_was_full,
+        )
+        self._sidebands = Sidebands(self._raw, sidebands or {})
+        self._compared: tuple[float, str | None, str | None] = (0.0, None, None)
+        self._comparisons = self._without_change = 0
+        self._retry_at = self._retry_s = 0.0
+        self._moved = asyncio.Event()
         self._pump: asyncio.Task[None] | None = None
-        self._saver: asyncio.Task[None] | None = None
-        self._ticker: asyncio.Task[None] | None = None
-        self._root_lost: Degraded | None = None
-        self._unsaved_since: Degraded | None = None
-        self.partial = True
-        self._compared_at: str | None = None
-        self._compared_by: str | None = None
-        self._compared_mono = 0.0
-        self._comparisons = 0
-        self._without_change = 0
-        self._touched = 0
+        self._survey_next: asyncio.Task[bool] | None = None
+        self._survey_lock = asyncio.Lock()
+        self._background: set[asyncio.Task[bool]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0.0
+
+    def _on_duty(self) -> Watcher | None:
+        return self._vigil.watcher
+
+    def _ts(self) -> str:
+        return timestamp(self._clock.wall_ns())
 
     # ------------------------------------------------------------------ life
 
     async def start(self) -> None:
         """Begin to watch, and to read the vault in slices: `partial` is true until that is done."""
-        self._loop = asyncio.get_running_loop()
         self._mirror.load(self._manifest.load())
-        self._consequences.load_gone()
+        self._consequences.load_gone(self._manifest.gone())
         self._mirror.baseline = self._state.meta(_COMPLETE) is None
-        self._open_watcher()
+        self._vigil.begin(asyncio.get_running_loop(), self._root_identity())
         self._compare_all("start")
-        self._ticker = asyncio.create_task(self._tick_for_ever())
+        self._arm()
 
     async def close(self) -> None:
         """Stop, and keep what is not kept yet."""
-        for task in (self._ticker, self._pump, self._saver):
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_at = float("inf")
+        for task in (self._pump, *self._background):
             if task is not None:
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
-        if self._watcher is not None:
-            self._watcher.close()
+        self._vigil.close()
         self._settle()
         self.feed.close()
-        self._save_now()
-
-    def _choose_watcher(self) -> Choice:
-        return choose(self.root, self._tree.tops, self._mode, poll_s=min(self._scan_interval_s, 2.0))
-
-    def _open_watcher(self) -> None:
-        """Watch the root; a kernel without room for watches, or a root that is gone, are states, not ends."""
-        if self._watcher is not None:
-            self._watcher.close()
-        self._watcher = None
-        choice = self._new_watcher()
-        try:
-            choice.watcher.start()
-        except WatchesExhausted as error:
-            choice.watcher.close()
-            choice = self._fall_back(error)
-            choice.watcher.start()
-        except OSError as error:
-            choice.watcher.close()
-            self._lose_root(str(error.strerror or error))
-            return
-        self._choice, self._watcher = choice, choice.watcher
-        if self._loop is not None:
-            choice.watcher.attach(self._loop, self._wake)
-        self._root_lost = None
-        self._tree.root_identity = self._disk.identity()
-
-    def _fall_back(self, error: WatchesExhausted) -> Choice:
-        _log.warning("the kernel has no inotify watches left; polling instead. Raise %s", error.setting)
-        return fall_back(self.root, error, poll_s=min(self._scan_interval_s, 2.0))
-
-    def _lose_root(self, why: str) -> None:
-        if self._root_lost is None:
-            _log.error("the vault %s is gone: %s; what was known is kept", self.root, why)
-        hint = "put the folder back, or mount it; the daemon goes on by itself"
-        self._root_lost = Degraded("missing-root", f"the vault {self.root} is gone: {why}", hint)
-        self._work.clear()
+        await self._saver.close()
 
     # ------------------------------------------------------------- freshness
 
     async def ensure_fresh(self, timeout_s: float) -> Freshness:
         """Take in every write that finished before this call, within `timeout_s`, and say whether that was possible."""
         deadline = self._clock.monotonic() + timeout_s
-        self._check_root()
-        exact = self._watcher is not None and self._watcher.exact
-        self._drain()
-        if not exact and self._root_lost is None:
-            self._work.add(ListFolder(""))
-        done = self._run(SLICE_S)
-        if not done:
-            done = await self._reach(deadline)
-        quiet = self._quiet_at()
-        while quiet is not None and quiet > self._clock.monotonic() and self._clock.monotonic() < deadline:
-            await asyncio.sleep(max(min(quiet, deadline) - self._clock.monotonic(), 0.001))
-            self._drain()
-            self._look_at_waiting()
-            done = self._run(SLICE_S) or await self._reach(deadline)
-            quiet = self._quiet_at()
+        done = await self._catch_up(deadline)
+        while self._waits_for_writer() and self._clock.monotonic() < deadline:
+            quiet = max(one.quiet for one in self._mirror.waiting.values())
+            self._moved.clear()
+            with suppress(TimeoutError):
+                pause = max(min(quiet, deadline) - self._clock.monotonic(), 0.001)
+                await asyncio.wait_for(self._moved.wait(), pause)
+            done = await self._catch_up(deadline)
         return self._freshness(done)
 
-    async def _reach(self, deadline: float) -> bool:
-        """Wait until what is on the list now is done; say whether that was in time."""
+    async def _catch_up(self, deadline: float) -> bool:
+        if not self._vigil.exact and self._vigil.lost is None:
+            return await self._within(asyncio.shield(self._survey_soon()), deadline)
+        self._check_root()
+        self._tree.note_places()
+        self._drain()
+        self._look_at_due()
+        if self._run(INLINE_S):
+            return True
         marker = self._work.mark(asyncio.get_running_loop())
         self._start_pump()
+        return await self._within(marker, deadline)
+
+    async def _within(self, done: "asyncio.Future[bool]", deadline: float) -> bool:
         try:
-            await asyncio.wait_for(marker, max(deadline - self._clock.monotonic(), 0))
+            return await asyncio.wait_for(done, max(deadline - self._clock.monotonic(), 0))
         except TimeoutError:
             return False
-        return True
 
-    def _quiet_at(self) -> float | None:
-        return max((one.quiet for one in self._mirror.waiting.values()), default=None)
+    def _waits_for_writer(self) -> bool:
+        now = self._clock.monotonic()
+        return any(one.quiet > now for one in self._mirror.waiting.values())
 
     def _freshness(self, done: bool) -> Freshness:
-        degraded = [*self._degraded()]
-        for path, waiting in self._mirror.waiting.items():
-            degraded.append(
-                Degraded(
-                    "being-written", f"{path}: {waiting.reason}; its last good text is used", "ask again in a moment"
-                )
-            )
+        found = self._withheld()
         if self.partial:
-            degraded.append(Degraded("starting", "the vault is still being read", "ask again, or wait longer"))
-        elif not done:
-            left = len(self._work)
-            degraded.append(Degraded("behind", f"{left} changes on disk are still being read", "ask again in a moment"))
-        return Freshness(not degraded, self.partial, tuple(degraded), self.cursor())
+            found.append(Degraded("starting", "the vault is still being read", "ask again, or wait longer"))
+        elif not done and self._vigil.lost is None:
+            detail = f"the disk is still being compared; {len(self._work)} steps are left"
+            found.append(Degraded("behind", detail, "ask again in a moment"))
+        return Freshness(not found, self.partial, shorten(found), self.cursor())
 
-    def _degraded(self) -> list[Degraded]:
-        found = [self._root_lost] if self._root_lost is not None else []
-        return [*found, *self._tree.held.values(), *self._mirror.held.values()]
+    def _withheld(self) -> list[Degraded]:
+        found = [self._vigil.lost] if self._vigil.lost is not None else []
+        found += [*self._tree.held.values(), *self._mirror.held.values()]
+        for path, waiting in self._mirror.waiting.items():
+            hint = "ask again in a moment"
+            found.append(Degraded("being-written", f"{path} {waiting.reason}; its last good text is used", hint))
+        return found
 
-    def note_write(self, path: str, data_hash: str, cause: Cause = "api") -> None:
-        """Take in a file that this process just wrote (`data_hash` as in `bytes_hash`, "" when it was removed)."""
-        if cause == "api":
-            self.own.expect(path, data_hash)
-        if self._root_lost is None:
+    def note_write(self, path: str, data_hash: str = "", cause: Cause = "api") -> None:
+        """Take in a file that this process just wrote.
+
+        `data_hash` (as in `bytes_hash`) is needed only where the write was not announced by `AnnouncingFiles`.
+        """
+        if cause == "api" and data_hash:
+            self._mirror.own.expect(path, data_hash)
+        if self._vigil.lost is None:
+            self._drain()
+            self._disk.forget(path)
             self._mirror.look_at(path)
             self._settle()
 
@@ -302,10 +260,6 @@ class Reconciler:
         """Stop calling it."""
         self.feed.unlisten(callback)
 
-    def open_subscription(self) -> Subscription:
-        """Return a bounded queue of changes; close it with `feed.unsubscribe`."""
-        return self.feed.subscribe()
-
     # ---------------------------------------------------------------- status
 
     async def verify(self) -> None:
@@ -314,101 +268,117 @@ class Reconciler:
 
     async def rebuild(self) -> None:
         """Read everything again, whatever the stamps say, and wait for it."""
-        for path, entry in self._mirror.entries.items():
-            self._mirror.entries[path] = replace(entry, settled=False)
+        self._mirror.doubt_stamps()
         await self._compare_and_wait("rebuild")
+
+    async def relayout(self, layout: Layout) -> None:
+        """Go by another layout: what it no longer reads leaves, what it now reads comes."""
+        self._mirror.layout = layout
+        self._tree.relayout(layout)
+        self._mirror.doubt_all()
+        for path in list(self._mirror.entries):
+            self._work.add(LookAt(path))
+        await self._compare_and_wait("reload")
 
     async def _compare_and_wait(self, why: str) -> None:
         self._check_root()
-        if self._root_lost is not None:
-            return
-        self._drain()
-        done = asyncio.get_running_loop().create_future()
-        self._compare_all(why)
-        self._work.add(Marker(lambda: None if done.done() else done.set_result(None)))
-        self._start_pump()
-        await done
+        if self._vigil.lost is None:
+            self._drain()
+            self._compare_all(why)
+            if not self._vigil.exact:
+                await asyncio.shield(self._survey_soon())
+            marker = self._work.mark(asyncio.get_running_loop())
+            self._start_pump()
+            await marker
 
     def status(self) -> WatchStatus:
         """Return how things stand."""
+        watcher, choice = self._vigil.watcher, self._vigil.choice
+        _, compared_at, compared_by = self._compared
+        degraded = self._withheld() + ([self._saver.degraded] if self._saver.degraded is not None else [])
         return WatchStatus(
-            mode=self._watcher.mode if self._watcher is not None else "none",
-            compared_at=self._compared_at,
-            compared_by=self._compared_by,
+            mode=watcher.mode if watcher is not None else "none",
+            compared_at=compared_at,
+            compared_by=compared_by,
             partial=self.partial,
-            fallback=self._choice.reason if self._choice is not None else "",
-            hint=self._choice.hint if self._choice is not None else "",
-            watches=self._watcher.watches if self._watcher is not None else 0,
+            fallback=choice.reason if choice is not None else "",
+            hint=choice.hint if choice is not None else "",
+            watches=watcher.watches if watcher is not None else 0,
             files=len(self._mirror.entries),
             pending=len(self._work),
             comparisons=self._comparisons,
             comparisons_without_change=self._without_change,
+            looks=self._work.taken,
             removals_waiting=self._consequences.waiting,
-            degraded=tuple(self._degraded() + ([self._unsaved_since] if self._unsaved_since else [])),
-            problems=tuple(sorted({**self._tree.problems, **self._mirror.problems}.items())),
+            degraded=shorten(degraded),
+            problems=tuple(sorted([*self._tree.problems.items(), *self._mirror.problems.items()])),
         )
 
     def progress(self) -> object | None:
         """Return None when nothing is due, else a token that changes with every step: the watchdog's probe."""
-        return self._work.taken if len(self._work) and self._root_lost is None else None
+        return self._work.taken if len(self._work) and self._vigil.lost is None else None
 
     # ------------------------------------------------------------------ work
 
     def _wake(self) -> None:
+        """Take what the watcher has: called by the loop when its descriptor is ready."""
         self._drain()
         if not self._run(SLICE_S):
             self._start_pump()
+        self._moved.set()
 
     def _drain(self) -> None:
-        watcher = self._watcher
-        if watcher is None:
-            return
-        seen = watcher.drain()
+        watcher = self._vigil.watcher
+        seen = watcher.drain() if watcher is not None else None
         if not seen:
             return
         if seen.root_lost:
-            self._check_root(lost=True)
-            return
-        if seen.overflow:
-            _log.warning("inotify lost events; comparing everything")
-            self._compare_all("overflow")
-        for folder in seen.folders:
-            self._tree.note_folder(folder)
-        for path in seen.paths:
-            if path in self._sidebands:
-                self._read_sideband(path)
-            elif self._tree.is_ours(path):
-                self._work.add(LookAt(path))
+            self._check_root(told=True)
+        elif not self._vigil.exact:
+            self._survey_soon()
+        else:
+            if seen.overflow:
+                _log.warning("inotify lost events; comparing everything")
+                self._compare_all("overflow")
+            for folder in seen.folders:
+                self._tree.note_folder(folder)
+            for path in seen.paths:
+                if not self._sidebands.take(path):
+                    self._tree.note_path(path)
 
     def _run(self, budget_s: float) -> bool:
         """Do work for so long; say whether all is done."""
-        if self._root_lost is not None:
+        if self._vigil.lost is not None:
+            self._work.give_up()
             return True
         until = self._clock.monotonic() + budget_s
         while (work := self._work.take()) is not None:
             try:
                 self._do(work)
             except WatchesExhausted as error:
-                self._replace_watcher(error)
-            if len(self._mirror.effects) >= _SETTLE_EVERY:
+                self._vigil.replace(error)
+                self._compare_all("fallback")
+            if self._mirror.effects_waiting >= SETTLE_EVERY and not self._is_first_diff():
                 self._settle()
             if self._clock.monotonic() >= until:
                 break
         done = not len(self._work)
         if done:
             self._settle()
+            self._arm()
         return done
 
-    def _is_place_gone(self, path: str) -> bool:
-        return self._tree.is_place_gone(path)
+    def _is_first_diff(self) -> bool:
+        """Say whether this is the comparison with an earlier process: its moves are found when all is known."""
+        return self.partial and not self._mirror.baseline
 
     def _do(self, work: Work) -> None:
         if isinstance(work, LookAt):
-            self._touched += 1
             self._mirror.look_at(work.path, scanned=work.scanned)
         elif isinstance(work, Marker):
-            self._settle()
-            work.reached()
+            if not self._is_first_diff():
+                self._settle()
+            work.reached(True)
         else:
             self._tree.do(work)
 
@@ -422,146 +392,148 @@ class Reconciler:
             self._drain()
 
     def _settle(self) -> None:
+        """Work out what the edits since the last call mean."""
         effects = self._mirror.take_effects()
         if effects:
-            dropped = sum(1 for effect in effects if effect.entry is None)
-            mass = is_mass_loss(dropped, len(self._mirror.entries) + dropped)
-            ids = self._consequences.take(effects, mass=mass, patient=not self._mirror.offline)
-            self._mirror.set_ids(ids)
-        for path, renamed in self._consequences.take_restamped().items():
-            self._mirror.rename_ids(path, renamed)
-        for path in self._mirror.take_restamped():
-            self._consequences.keep_entry(self._mirror.entries[path])
-        if self._consequences.has_unsaved():
-            self._schedule_save()
+            self._mirror.set_ids(self._consequences.take(effects, patient=not self.partial))
+        for path, reborn in self._consequences.take_reborn().items():
+            self._mirror.rename_ids(path, reborn)
+        for entry in self._mirror.take_restamped():
+            self._consequences.unsaved.restamp(entry)
+        self._saver.schedule()
+
+    # ----------------------------------------------------------- comparisons
 
     def _compare_all(self, why: str) -> None:
-        before = self._changes_made()
+        if self._vigil.lost is not None:
+            return
+        if self._vigil.exact:
+            self._ask_for_everything(why)
+            self._start_pump()
+        else:
+            self._survey_soon(why)
+
+    def _ask_for_everything(self, why: str) -> None:
+        before = self._consequences.made
         self._tree.begin_comparison()
+
+        def listed(done: bool) -> None:
+            self._work.expand([*(self._tree.leftovers() if done else ()), Marker(finished)])
+
+        def finished(done: bool) -> None:
+            self._tree.end_comparison()
+            if done:
+                self._finish(why, before)
+
         self._work.add(ListFolder(""))
+        self._work.add(Marker(listed))
 
-        def finished() -> None:
-            self._finish_comparison(why, before)
-
-        self._work.add(Marker(finished))
-        self._start_pump()
-
-    def _changes_made(self) -> int:
-        return self._consequences.made
-
-    def _finish_comparison(self, why: str, before: int) -> None:
-        self._tree.end_comparison()
-        self._settle()
-        self._compared_at, self._compared_by = timestamp(self._clock.wall_ns()), why
-        self._compared_mono = self._clock.monotonic()
-        self._comparisons += 1
-        if self._changes_made() == before:
-            self._without_change += 1
+    def _finish(self, why: str, before: int) -> None:
         if self.partial:
-            self.partial = False
-            self._mirror.offline = self._mirror.baseline = False
-            for path in self._sidebands:
-                self._read_sideband(path)
-            self._schedule_save(complete=True)
+            self._settle()
+            self.partial = self._mirror.offline = self._mirror.baseline = False
+            self._consequences.tell_due(len(self._mirror.entries))
+            self._saver.then(lambda: self._state.set_meta(_COMPLETE, "1"))
+        self._sidebands.take_all()
+        self._compared = (self._clock.monotonic(), self._ts(), why)
+        self._comparisons += 1
+        self._without_change += self._consequences.made == before
 
-    def _read_sideband(self, path: str) -> None:
-        look = self._disk.look(path)
-        self._sidebands[path](look.data if look.stamp is not None else None)
+    def _survey_soon(self, why: str = "scan") -> "asyncio.Task[bool]":
+        """Return the survey that begins next: it sees everything that was written before this call."""
+        if self._survey_next is None:
+            self._survey_next = asyncio.create_task(self._survey(why))
+            self._background.add(self._survey_next)
+            self._survey_next.add_done_callback(self._background.discard)
+        return self._survey_next
 
-    def _replace_watcher(self, error: WatchesExhausted) -> None:
-        if self._watcher is not None:
-            self._watcher.close()
-        self._choice = self._fall_back(error)
-        self._watcher = self._choice.watcher
-        self._watcher.start()
-        if self._loop is not None:
-            self._watcher.attach(self._loop, self._wake)
-        self._compare_all("fallback")
+    async def _survey(self, why: str) -> bool:
+        async with self._survey_lock:
+            self._survey_next = None
+            tree = self._tree
+            surveyor = Surveyor(self._raw, tree.tops, tree.wants, tree.is_ours, self._mirror.entries)
+            found = await asyncio.to_thread(surveyor.walk)
+            self._disk.fill(found)
+            try:
+                self._check_root()
+                if self._vigil.lost is not None:
+                    return True
+                self._ask_for_everything(why)
+                marker = self._work.mark(asyncio.get_running_loop())
+                self._start_pump()
+                return await marker
+            finally:
+                self._disk.clear()
 
     # ------------------------------------------------------------------ time
 
-    async def _tick_for_ever(self) -> None:
-        while True:
-            due = self._next_due()
-            limit = _TICK_S if self._root_lost is None else _ROOT_LOST_TICK_S
-            await asyncio.sleep(limit if due is None else min(max(due - self._clock.monotonic(), 0.01), limit))
-            self.tick()
-
-    def _next_due(self) -> float | None:
-        times = [one.due for one in self._mirror.waiting.values()]
+    def _arm(self) -> None:
+        """Set the timer for what is due next."""
+        now = self._clock.monotonic()
+        due = [one.due for one in self._mirror.waiting.values()]
         removal = self._consequences.next_due()
-        return min([*times, *([removal] if removal is not None else [])], default=None)
+        if removal is not None:
+            due.append(removal)
+        at = min([now + (TICK_S if self._vigil.lost is None else ROOT_LOST_TICK_S), *due])
+        if self._timer is not None and now < self._timer_at <= at:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._timer_at != float("inf"):
+            self._timer_at = at
+            self._timer = asyncio.get_running_loop().call_later(max(at - now, 0.01), self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        self.tick()
+        self._arm()
 
     def tick(self) -> None:
         """Do what is due by the clock: waiting files, removals, the timer, what a sleep or a lost root calls for."""
-        self._check_root()
-        if self._root_lost is not None:
+        if self._vigil.exact or self._vigil.lost is not None:
+            self._check_root()
+        if self._vigil.lost is not None:
             return
+        now = self._clock.monotonic()
         jumped = self._clocks.jumped()
         if jumped is not None:
+            # Stamps of before a step of the clock may come again.
+            self._mirror.doubt_stamps()
             self._compare_all(jumped)
-        elif not self.partial and self._clock.monotonic() - self._compared_mono >= self._scan_interval_s:
+        elif not self.partial and now - self._compared[0] >= self._scan_interval_s:
             self._compare_all("timer")
         self._drain()
-        self._look_at_waiting()
-        self._tree.retry_held()
+        self._look_at_due()
+        self._retry_held(now)
         if not self._run(SLICE_S):
             self._start_pump()
-        elif self._consequences.tell_due():
-            self._schedule_save()
+        elif not self.partial and self._consequences.tell_due(len(self._mirror.entries)):
+            self._saver.schedule()
+        self._moved.set()
 
-    def _look_at_waiting(self) -> None:
+    def _retry_held(self, now: float) -> None:
+        """Look again at what is withheld, less and less often: usually an event tells."""
+        if not self._tree.held and not self._mirror.held:
+            self._retry_s = 0.0
+        elif now >= self._retry_at:
+            self._retry_s = min(max(self._retry_s * 2, TICK_S), RETRY_S)
+            self._retry_at = now + self._retry_s
+            self._tree.retry_held()
+
+    def _look_at_due(self) -> None:
         now = self._clock.monotonic()
         for path, waiting in list(self._mirror.waiting.items()):
             if waiting.due <= now:
+                self._disk.forget(path)
                 self._work.add(LookAt(path))
 
-    def _check_root(self, *, lost: bool = False) -> None:
+    def _root_identity(self) -> tuple[int, int] | None:
+        try:
+            return self._disk.identity()
+        except OSError:
+            return None
+
+    def _check_root(self, *, told: bool = False) -> None:
         """Notice that the root went, or came back: an ancestor's rename and a mount over it raise no event."""
-        try:
-            now = self._disk.identity()
-        except OSError as error:
-            self._lose_root(str(error.strerror or error))
-            return
-        if now is None:
-            self._lose_root("there is no folder")
-        elif self._root_lost is not None or lost or now != self._tree.root_identity:
-            if self._tree.is_empty_where_it_was_full():
-                self._lose_root("it is empty; is it mounted?")
-                return
-            self._open_watcher()
-            if self._root_lost is None:
-                _log.warning("the vault %s is back; comparing everything", self.root)
-                self._compare_all("root-return")
-
-    # ---------------------------------------------------------------- saving
-
-    def _schedule_save(self, *, complete: bool = False) -> None:
-        self._complete = self._complete or complete
-        if self._loop is not None and (self._saver is None or self._saver.done()):
-            self._saver = asyncio.create_task(self._save_soon())
-
-    _complete = False
-
-    async def _save_soon(self) -> None:
-        while self._consequences.has_unsaved() or self._complete:
-            await asyncio.sleep(_SAVE_DELAY_S)
-            await asyncio.to_thread(self._save_now)
-            if self._unsaved_since is not None:
-                await asyncio.sleep(_TICK_S)
-
-    def _save_now(self) -> None:
-        complete, self._complete = self._complete, False
-        batch = self._consequences.take_unsaved()
-        try:
-            self._consequences.save(batch)
-            if complete:
-                self._state.set_meta(_COMPLETE, "1")
-        except HistoryUnavailable as error:
-            self._consequences.put_back(batch)
-            self._complete = complete
-            if self._unsaved_since is None:
-                _log.error("what changed cannot be kept: %s", error)
-            self._unsaved_since = Degraded("history-unavailable", str(error), error.hint)
-        else:
-            self._unsaved_since = None
+        if self._vigil.check(self._root_identity(), told=told) == "returned":
+            self._compare_all("root-return")

@@ -1,54 +1,61 @@
 """Symbolic links in the vault: followed once inside it, not read outside it, loops and dangling ones named."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Literal
 
 from wikimem.text.problems import Problem
-from wikimem_daemon.disk import Disk, Kind
+from wikimem_daemon.disk import DiskView, Kind, Target
 
 Follow = Literal["folder", "file", "no"]
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
-    """What to do with a link: `follow` it as a folder or a file whose real path is `inside`, or not."""
-
-    follow: Follow
-    inside: str = ""
-    problem: Problem | None = None
-
-
 class Symlinks:
-    """Decides about links. `serves` says whether a real path of the vault is read under its own name anyway."""
+    """Decides about links. `is_read_anyway` says whether a real path of the vault is read under its own name."""
 
-    def __init__(self, disk: Disk) -> None:
+    def __init__(self, disk: DiskView, is_read_anyway: Callable[[str, Kind], bool]) -> None:
         self._disk = disk
+        self._is_read_anyway = is_read_anyway
         self._taken: dict[str, str] = {}
+        self.problems: dict[str, Problem] = {}
 
-    def resolve(self, path: str, *, served_itself: bool | None = None) -> Resolved:
-        """Decide about one link. `served_itself`: its target is read under its own name."""
+    def resolve(self, path: str) -> Follow:
+        """Decide about the link at `path`: read it as a folder, as a file, or not at all."""
+        self.forget(path)
         target = self._disk.target(path)
-        if target.loop:
-            return Resolved(
-                "no", problem=Problem("link-loop", 0, f"the link leads back to {target.shown}", "remove the link")
-            )
-        if target.kind == Kind.MISSING:
-            message = f"the link's target {target.shown} does not exist"
-            return Resolved("no", problem=Problem("link-dangling", 0, message, "restore the target or remove the link"))
-        if target.inside is None:
-            message = f"the link leads out of the vault, to {target.shown}; it is not read"
-            return Resolved("no", problem=Problem("link-outside", 0, message, "move the notes into the vault"))
-        if served_itself or target.kind == Kind.SPECIAL:
-            return Resolved("no")
-        holder = self._taken.setdefault(target.inside, path)
-        if holder != path:
-            return Resolved("no")
-        return Resolved("folder" if target.kind == Kind.FOLDER else "file", target.inside)
+        problem = _problem(target)
+        if problem is not None:
+            self.problems[path] = problem
+            return "no"
+        inside = target.inside or ""
+        if target.kind == Kind.SPECIAL or self._is_read_anyway(inside, target.kind) or self._is_taken(inside):
+            return "no"
+        self._taken[inside] = path
+        return "folder" if target.kind == Kind.FOLDER else "file"
 
-    def inside(self, path: str) -> str | None:
-        """Return where a link leads, relative to the root; None when not into the vault."""
-        return self._disk.target(path).inside
+    def target_of(self, path: str) -> str | None:
+        """Return the real path, relative to the root, that a followed link leads to."""
+        return next((inside for inside, link in self._taken.items() if link == path), None)
+
+    def is_below_link(self, folder: str) -> bool:
+        """Say whether a folder is reached through a followed link."""
+        return any(folder == link or folder.startswith(f"{link}/") for link in self._taken.values())
 
     def forget(self, path: str) -> None:
         """Let another link to the same target be followed."""
-        self._taken = {target: link for target, link in self._taken.items() if link != path}
+        self.problems.pop(path, None)
+        self._taken = {inside: link for inside, link in self._taken.items() if link != path}
+
+    def _is_taken(self, inside: str) -> bool:
+        return any(inside == taken or inside.startswith(f"{taken}/") for taken in self._taken)
+
+
+def _problem(target: Target) -> Problem | None:
+    if target.loop:
+        return Problem("link-loop", 0, f"the link leads back to {target.shown}", "remove the link")
+    if target.kind == Kind.MISSING:
+        message = f"the link's target {target.shown} does not exist"
+        return Problem("link-dangling", 0, message, "restore the target or remove the link")
+    if target.inside is None:
+        message = f"the link leads out of the vault, to {target.shown}; it is not read"
+        return Problem("link-outside", 0, message, "move the notes into the vault")
+    return None

@@ -3,79 +3,101 @@
 import logging
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Literal
 
 from wikimem.pages.layout import Layout
 from wikimem.text.problems import Problem
-from wikimem_daemon.disk import Disk, Entry, Kind
-from wikimem_daemon.mirror import Degraded, Mirror
+from wikimem_daemon.disk import DiskView, Entry, Kind, Listing
+from wikimem_daemon.freshness import Degraded
+from wikimem_daemon.mirror import Mirror
 from wikimem_daemon.symlinks import Symlinks
-from wikimem_daemon.watcher import Watcher
-from wikimem_daemon.worklist import FinishFolder, ListFolder, LookAt, TakeEntries, Work, WorkList
+from wikimem_daemon.watcher import Watcher, WatchesExhausted
+from wikimem_daemon.worklist import FinishFolder, LastGood, ListFolder, LookAt, TakeEntries, Work, WorkList
 
 _log = logging.getLogger("wikimem.reconcile")
 
 _CHUNK = 200
 _PROBE = "wikimem-probe.md"
+_OURS = ("wiki", "diary", "conflict-copy")
 
 
 class Tree:
-    """Lists folders and turns the listings into looks."""
+    """Lists folders and turns the listings into looks. `watcher` is asked for each time: it may be replaced."""
 
     def __init__(
-        self, mirror: Mirror, disk: Disk, work: WorkList, layout: Layout, watcher: Callable[[], Watcher | None]
+        self, mirror: Mirror, disk: DiskView, work: WorkList, layout: Layout, watcher: Callable[[], Watcher | None]
     ) -> None:
         self._mirror = mirror
         self._disk = disk
         self._work = work
-        self._layout = layout
         self._watcher = watcher
-        self._links = Symlinks(disk)
+        self._links = Symlinks(disk, self._is_read_anyway)
         self._folders: dict[str, tuple[int, int]] = {}
         self._subfolders: dict[str, set[str]] = defaultdict(set)
-        self._met: set[str] | None = None
-        self.root_identity: tuple[int, int] | None = None
+        self._met: set[str] = set()
+        self._comparisons = 0
         self.held: dict[str, Degraded] = {}
-        self.problems: dict[str, Problem] = {}
+        self.relayout(layout)
+
+    def relayout(self, layout: Layout) -> None:
+        """Go by another layout from now on."""
+        self._layout = layout
         self.tops = tuple(dict.fromkeys(_plain(one) for one in (layout.wiki_dir, layout.diary_dir)))
 
     # ----------------------------------------------------------------- rules
 
     def is_ours(self, path: str) -> bool:
         """Say whether a file's path can matter."""
-        return path in self._mirror.entries or self._layout.classify(path).kind in ("wiki", "diary", "conflict-copy")
+        return path in self._mirror.entries or self._layout.classify(path).kind in _OURS
 
     def wants(self, folder: str) -> bool:
         """Say whether a folder is to be listed: it lies in a top folder, or on the way to one."""
         if folder == "" or any(top == folder or top.startswith(f"{folder}/") for top in self.tops):
             return True
-        if not any(top == "" or folder.startswith(f"{top}/") for top in self.tops):
-            return False
-        return self._layout.classify(f"{folder}/{_PROBE}").kind != "ignored"
+        return self._is_below_top(folder) and self._layout.classify(f"{folder}/{_PROBE}").kind != "ignored"
+
+    def _is_below_top(self, path: str) -> bool:
+        return any(top == "" or path.startswith(f"{top}/") for top in self.tops)
+
+    def _is_read_anyway(self, inside: str, kind: Kind) -> bool:
+        if kind == Kind.FOLDER:
+            return self.wants(inside)
+        return self._layout.classify(inside).kind in _OURS
 
     def is_place_gone(self, path: str) -> bool:
-        """Say whether a file is missing because its place is: then nothing was deleted."""
-        if self._identity("") is None:
+        """As in `Surroundings`."""
+        if self.held_above(path) is not None or self._identity("") is None:
             return True
-        top = self._top_of(path)
-        return top is not None and top != "" and self._identity(top) is None
+        tops = [top for top in self.tops if top and path.startswith(f"{top}/")]
+        return any(self._identity(top) is None for top in tops)
 
-    def is_empty_where_it_was_full(self) -> bool:
-        """Say whether another folder lies at the root's path now, without one of the places that had notes."""
-        if not self._mirror.entries:
+    def held_above(self, path: str) -> str | None:
+        """Return the folder above a path that is missing or cannot be read, if there is one."""
+        if self.held:
+            folder = path
+            while folder:
+                folder = folder.rpartition("/")[0]
+                if folder in self.held:
+                    return folder
+        return None
+
+    def linked_file(self, path: str) -> bool:
+        """As in `Surroundings`."""
+        if self._links.resolve(path) != "file":
             return False
-        wanted = {self._top_of(path) for path in self._mirror.entries} - {None}
-        for top in wanted:
-            try:
-                if top is not None and any(self._disk.list_folder(top).entries):
-                    return False
-            except OSError:
-                continue
+        watcher, target = self._watcher(), self._links.target_of(path)
+        if watcher is not None and target is not None:
+            watcher.follow(path, target)
         return True
 
-    def _top_of(self, path: str) -> str | None:
-        tops = [top for top in self.tops if top == "" or path.startswith(f"{top}/")]
-        return max(tops, key=len, default=None)
+    def is_empty_where_it_was_full(self) -> bool:
+        """Say whether notes are known and none of their places holds anything."""
+        return bool(self._mirror.entries) and not any(self._has_entries(top) for top in self.tops)
+
+    def _has_entries(self, folder: str) -> bool:
+        try:
+            return bool(self._disk.list_folder(folder).entries)
+        except OSError:
+            return False
 
     def _identity(self, folder: str) -> tuple[int, int] | None:
         try:
@@ -83,30 +105,67 @@ class Tree:
         except OSError:
             return None
 
-    # ------------------------------------------------------------------ work
+    @property
+    def problems(self) -> dict[str, Problem]:
+        """The findings about links, by path."""
+        return dict(self._links.problems)
+
+    # ------------------------------------------------------- what is asked of it
 
     def begin_comparison(self) -> None:
         """Everything is about to be listed."""
+        self._comparisons += 1
         self._met = set()
+
+    def leftovers(self) -> list[Work]:
+        """Return the looks at what is known and lies in folders that no listing met."""
+        return [
+            LookAt(path)
+            for folder, paths in self._mirror.by_folder.items()
+            if folder not in self._folders and self.held_above(f"{folder}/") is None
+            for path in sorted(paths)
+        ]
 
     def end_comparison(self) -> None:
         """Everything was listed: let go of watches on what is no longer there."""
+        self._comparisons -= 1
         watcher = self._watcher()
-        if self._met is not None and watcher is not None:
+        # While another comparison runs, only that one will know every folder.
+        if self._comparisons == 0 and watcher is not None:
             watcher.keep_only(self._met)
-        self._met = None
 
     def note_folder(self, folder: str) -> None:
         """Ask for a folder to be listed again, if it matters."""
         if self.wants(folder) or folder in self._folders or folder in self.held:
             self._work.add(ListFolder(folder))
 
+    def note_path(self, path: str) -> None:
+        """Ask for a look at what an event named: a note, or a link that may be a folder."""
+        folder = path.rpartition("/")[0]
+        if folder in self.held:
+            self._work.add(ListFolder(folder))
+        if path in self._folders:
+            self._work.add(ListFolder(path))
+        if self.is_ours(path):
+            self._work.add(LookAt(path))
+        elif self._is_below_top(path) and self.wants(path) and self._disk.look(path).kind == Kind.LINK:
+            self._work.add(TakeEntries(folder, (Entry(path.rpartition("/")[2], Kind.LINK),)))
+
+    def note_places(self) -> None:
+        """Ask for a top folder to be listed when another one lies at its path: a mount raises no event."""
+        for top in self.tops:
+            if top and self._identity(top) != self._folders.get(top) and top not in self.held:
+                self._work.add(ListFolder(top))
+
     def retry_held(self) -> None:
         """Look again at what could not be read."""
         for folder in self.held:
             self._work.add(ListFolder(folder))
         for path in self._mirror.held:
-            self._work.add(LookAt(path))
+            if self.held_above(path) is None:
+                self._work.add(LookAt(path))
+
+    # ------------------------------------------------------------------ work
 
     def do(self, work: Work) -> None:
         """Do one piece of listing."""
@@ -116,6 +175,8 @@ class Tree:
             self._take(work)
         elif isinstance(work, FinishFolder):
             self._finish(work)
+        elif isinstance(work, LastGood):
+            self._mirror.serve_last_good(work.path)
 
     def _list(self, folder: str) -> None:
         if not self.wants(folder) and folder not in self._folders:
@@ -125,90 +186,95 @@ class Tree:
             if watcher is not None:
                 watcher.enter(folder)
             listing = self._disk.list_folder(folder)
+        except WatchesExhausted:
+            raise
         except (FileNotFoundError, NotADirectoryError):
             self._missing(folder)
             return
-        except PermissionError as error:
+        except OSError as error:
             self._hold(folder, "unreadable-folder", f"the folder {folder or '.'} cannot be read: {error.strerror}")
             return
-        self.held.pop(folder, None)
+        if self._is_suddenly_empty(folder, listing):
+            self._hold(folder, "empty-folder", f"the folder {folder or '.'} is empty where there were notes")
+        elif not self._is_listed_elsewhere(folder, listing):
+            self._accept(folder, listing)
+
+    def _accept(self, folder: str, listing: Listing) -> None:
+        if self.held.pop(folder, None) is not None:
+            _log.warning("the folder %s can be read again", folder or ".")
         self._folders[folder] = (listing.dev, listing.ino)
-        if self._met is not None:
-            self._met.add(folder)
+        self._met.add(folder)
         chunks = [listing.entries[at : at + _CHUNK] for at in range(0, len(listing.entries), _CHUNK)]
         works: list[Work] = [TakeEntries(folder, chunk) for chunk in chunks]
         self._work.expand([*works, FinishFolder(folder, frozenset(entry.name for entry in listing.entries))])
 
-    def _take(self, work: TakeEntries) -> None:
-        works: list[Work] = []
-        for entry in work.entries:
-            path = f"{work.folder}/{entry.name}" if work.folder else entry.name
-            found = self._work_for(entry, path)
-            if found is not None:
-                works.append(found)
-        self._work.expand(works)
-
-    def _work_for(self, entry: Entry, path: str) -> Work | None:
-        kind: Kind | Literal["file", "folder", "no"] = entry.kind
-        if entry.kind == Kind.LINK:
-            kind = self._link(path)
-        if kind in (Kind.FOLDER, "folder"):
-            if not self.wants(path):
-                return None
-            self._subfolders[path.rpartition("/")[0]].add(path)
-            return ListFolder(path)
-        return LookAt(path, scanned=True) if kind != "no" and self.is_ours(path) else None
-
-    def _link(self, path: str) -> Literal["file", "folder", "no"]:
-        if self._layout.classify(path).kind == "ignored":
-            return "no"
-        inside = self._links.inside(path)
-        served = inside is not None and self._serves(inside)
-        found = self._links.resolve(path, served_itself=served)
-        self.problems.pop(path, None)
-        if found.problem is not None:
-            self.problems[path] = found.problem
-        watcher = self._watcher()
-        if found.follow == "file":
-            self._mirror.through[path] = found.inside
-            if watcher is not None:
-                watcher.follow(path, found.inside)
-        else:
-            self._mirror.through.pop(path, None)
-        return found.follow
-
-    def _serves(self, inside: str) -> bool:
-        return self._layout.classify(inside).kind in ("wiki", "diary") or (
-            self._layout.classify(f"{inside}/{_PROBE}").kind in ("wiki", "diary")
+    def _is_suddenly_empty(self, folder: str, listing: Listing) -> bool:
+        """Say whether another folder lies at this path and is empty: an unmounted disk looks like that."""
+        if listing.entries:
+            return False
+        before = self._folders.get(folder)
+        if before == (listing.dev, listing.ino) and folder not in self.held:
+            return False
+        known = self._mirror.below(folder)
+        return bool(known) and (
+            before is not None or all(self._mirror.entries[path].stamp.dev != listing.dev for path in known)
         )
 
+    def _is_listed_elsewhere(self, folder: str, listing: Listing) -> bool:
+        if not self._links.is_below_link(folder):
+            return False
+        itself = (listing.dev, listing.ino)
+        return any(known == itself and path != folder for path, known in self._folders.items())
+
+    def _take(self, work: TakeEntries) -> None:
+        found = (self._work_for(entry, work.folder) for entry in work.entries)
+        self._work.expand([one for one in found if one is not None])
+
+    def _work_for(self, entry: Entry, folder: str) -> Work | None:
+        path = f"{folder}/{entry.name}" if folder else entry.name
+        kind = entry.kind
+        if kind == Kind.LINK and (self.is_ours(path) or (self._is_below_top(path) and self.wants(path))):
+            follow = self._links.resolve(path)
+            kind = Kind.FOLDER if follow == "folder" else Kind.TEXT
+        if kind == Kind.FOLDER:
+            if not self.wants(path):
+                return None
+            self._subfolders[folder].add(path)
+            return ListFolder(path)
+        return LookAt(path, scanned=True) if self.is_ours(path) else None
+
     def _finish(self, work: FinishFolder) -> None:
-        known = self._mirror.by_folder.get(work.folder, set())
         prefix = f"{work.folder}/" if work.folder else ""
+        known = self._mirror.by_folder.get(work.folder, set())
         gone: list[Work] = [LookAt(path) for path in sorted(known) if path[len(prefix) :] not in work.names]
         subs = sorted(self._subfolders.get(work.folder, set()))
         # A top folder may be known from an earlier process only, and not even be there.
         tops = [top for top in self.tops if top and top.rpartition("/")[0] == work.folder]
         missing = dict.fromkeys(one for one in (*subs, *tops) if one[len(prefix) :] not in work.names)
-        gone += [ListFolder(folder) for folder in missing]
-        self._work.expand(gone)
+        self._work.expand([*gone, *(ListFolder(folder) for folder in missing)])
 
     def _missing(self, folder: str) -> None:
         if folder == "" or folder in self.tops:
-            if any(True for _ in self._mirror.below(folder)):
+            if self._mirror.below(folder):
                 self._hold(folder, "missing-folder", f"the folder {folder or '.'} is missing")
+            else:
+                self.held.pop(folder, None)
             return
         self.held.pop(folder, None)
         self._folders.pop(folder, None)
+        self._links.forget(folder)
         self._subfolders[folder.rpartition("/")[0]].discard(folder)
-        subs: list[Work] = [ListFolder(sub) for sub in sorted(self._subfolders.pop(folder, set()))]
         looks: list[Work] = [LookAt(path) for path in sorted(self._mirror.by_folder.get(folder, set()))]
+        subs: list[Work] = [ListFolder(sub) for sub in sorted(self._subfolders.pop(folder, set()))]
         self._work.expand([*looks, *subs])
 
     def _hold(self, folder: str, code: str, detail: str) -> None:
-        if folder not in self.held:
+        known = self.held.get(folder)
+        hint = "put it back, mount it, or make it readable; the daemon goes on by itself"
+        self.held[folder] = Degraded(code, f"{detail}; what was known there is kept", hint)
+        if known is None:
             _log.warning("%s; what was known there is kept", detail)
-        self.held[folder] = Degraded(code, f"{detail}; what was known there is kept", "put it back or make it readable")
+            self._work.expand([LastGood(path) for path in self._mirror.below(folder)])
 
 
 def _plain(folder: str) -> str:

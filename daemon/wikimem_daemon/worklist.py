@@ -44,13 +44,20 @@ class FinishFolder:
 
 
 @dataclass(frozen=True, slots=True)
+class LastGood:
+    """Serve the text that an earlier process read: the folder of this file cannot be read."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class Marker:
-    """Everything that was asked for before this is done."""
+    """Everything that was asked for before this is done; `reached(False)`: it was given up instead."""
 
-    reached: Callable[[], None]
+    reached: Callable[[bool], None]
 
 
-Work = LookAt | ListFolder | TakeEntries | FinishFolder | Marker
+Work = LookAt | ListFolder | TakeEntries | FinishFolder | LastGood | Marker
 
 
 class WorkList:
@@ -85,16 +92,16 @@ class WorkList:
         self.taken += 1
         return work
 
-    def mark(self, loop: asyncio.AbstractEventLoop) -> "asyncio.Future[None]":
-        """Return a future that is done when all that waits now is done."""
-        future: asyncio.Future[None] = loop.create_future()
-        self._queue.append(Marker(lambda: None if future.done() else future.set_result(None)))
+    def mark(self, loop: asyncio.AbstractEventLoop) -> "asyncio.Future[bool]":
+        """Return a future that is done when all that waits now is done (true) or was given up (false)."""
+        future: asyncio.Future[bool] = loop.create_future()
+        self._queue.append(Marker(lambda done: None if future.done() else future.set_result(done)))
         return future
 
-    def clear(self) -> None:
-        """Drop all work but reach the markers: whoever waits looks at the state and sees why."""
+    def give_up(self) -> None:
+        """Drop all work: the place it was about is gone."""
         works, self._queue = self._queue, deque()
         self._queued.clear()
         for work in works:
             if isinstance(work, Marker):
-                work.reached()
+                work.reached(False)

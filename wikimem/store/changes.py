@@ -36,6 +36,7 @@ class ChangeTable:
 
     def __init__(self, state: State) -> None:
         self._state = state
+        state.ensure(SCHEMA)
 
     def reserve(self) -> int:
         """Return the first number that this process may give.

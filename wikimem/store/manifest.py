@@ -58,6 +58,7 @@ class Manifest:
 
     def __init__(self, state: State) -> None:
         self._state = state
+        state.ensure(SCHEMA)
 
     def load(self) -> dict[str, FileEntry]:
         """Return every row, without the bytes."""

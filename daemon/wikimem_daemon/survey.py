@@ -1,0 +1,151 @@
+"""A survey: what a comparison will ask of the disk, asked ahead in a thread.
+
+Where inotify does not help, every fresh answer needs a comparison with the disk, and the disk may be a network that
+hangs. So a thread asks, and the comparison then runs on the event loop without one system call.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+from wikimem.store.files import Stamp
+from wikimem.store.manifest import FileEntry
+from wikimem_daemon.disk import DiskView, Kind, Listing, Look, Target
+
+_MAX_BYTES = 64_000_000
+
+T = TypeVar("T")
+
+Inode = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Survey:
+    """Answers by path; an `OSError` in the place of an answer is raised when it is asked for."""
+
+    root: Inode | OSError | None = None
+    places: dict[str, Inode | OSError | None] = field(default_factory=dict)
+    listings: dict[str, Listing | OSError] = field(default_factory=dict)
+    stamps: dict[str, Stamp | None] = field(default_factory=dict)
+    looks: dict[tuple[str, bool], Look] = field(default_factory=dict)
+    targets: dict[str, Target] = field(default_factory=dict)
+    size: int = 0
+
+
+class SurveyedDisk:
+    """A disk that answers from a survey as long as there is one, and else itself."""
+
+    def __init__(self, disk: DiskView) -> None:
+        self._disk = disk
+        self._survey = Survey()
+
+    def fill(self, survey: Survey) -> None:
+        """Answer from this from now on."""
+        self._survey = survey
+
+    def clear(self) -> None:
+        """Answer from the disk again."""
+        self._survey = Survey()
+
+    def forget(self, path: str) -> None:
+        """Ask the disk about this file: it was just written."""
+        self._survey.stamps.pop(path, None)
+        for through_link in (False, True):
+            self._survey.looks.pop((path, through_link), None)
+
+    def identity(self, folder: str = "") -> Inode | None:
+        """As in `DiskView`."""
+        if folder in self._survey.places:
+            return _answer(self._survey.places[folder])
+        return self._disk.identity(folder)
+
+    def list_folder(self, folder: str) -> Listing:
+        """As in `DiskView`."""
+        if folder in self._survey.listings:
+            return _answer(self._survey.listings[folder])
+        return self._disk.list_folder(folder)
+
+    def look(self, path: str, trusted: Stamp | None = None, *, through_link: bool = False) -> Look:
+        """As in `DiskView`."""
+        found = self._survey.looks.pop((path, through_link), None)
+        return self._disk.look(path, trusted, through_link=through_link) if found is None else found
+
+    def stamp(self, path: str) -> Stamp | None:
+        """As in `DiskView`."""
+        if path in self._survey.stamps:
+            return self._survey.stamps[path]
+        return self._disk.stamp(path)
+
+    def target(self, path: str) -> Target:
+        """As in `DiskView`."""
+        found = self._survey.targets.get(path)
+        return self._disk.target(path) if found is None else found
+
+
+def _answer(found: T | OSError) -> T:
+    if isinstance(found, OSError):
+        raise found
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Surveyor:
+    """Walks the tree. It only reads `entries`, which the event loop may change meanwhile."""
+
+    disk: DiskView
+    tops: tuple[str, ...]
+    wants: Callable[[str], bool]
+    is_ours: Callable[[str], bool]
+    entries: Mapping[str, FileEntry]
+
+    def walk(self) -> Survey:
+        """Ask everything. Runs in a thread."""
+        survey = Survey()
+        for place in ("", *self.tops):
+            survey.places[place] = _try(partial(self.disk.identity, place))
+        waiting, met = [""], set[Inode]()
+        while waiting:
+            folder = waiting.pop()
+            listing = _try(partial(self.disk.list_folder, folder))
+            survey.listings[folder] = listing
+            if isinstance(listing, OSError) or (listing.dev, listing.ino) in met:
+                continue
+            met.add((listing.dev, listing.ino))
+            for entry in listing.entries:
+                path = f"{folder}/{entry.name}" if folder else entry.name
+                if self._is_folder(entry.kind, path, survey):
+                    if self.wants(path):
+                        waiting.append(path)
+                elif self.is_ours(path):
+                    self._look(path, survey)
+        return survey
+
+    def _is_folder(self, kind: Kind, path: str, survey: Survey) -> bool:
+        if kind != Kind.LINK:
+            return kind == Kind.FOLDER
+        target = self.disk.target(path)
+        survey.targets[path] = target
+        return target.kind == Kind.FOLDER and target.inside is not None and not target.loop
+
+    def _look(self, path: str, survey: Survey) -> None:
+        entry = self.entries.get(path)
+        stamp = self.disk.stamp(path)
+        survey.stamps[path] = stamp
+        if entry is not None and entry.settled and stamp == entry.stamp:
+            return
+        if survey.size > _MAX_BYTES:
+            return  # the comparison reads the rest itself
+        look = self.disk.look(path)
+        survey.looks[path, False] = look
+        if look.kind == Kind.LINK and survey.targets[path].inside is not None:
+            look = self.disk.look(path, through_link=True)
+            survey.looks[path, True] = look
+        survey.size += len(look.data)
+
+
+def _try(ask: Callable[[], T]) -> T | OSError:
+    try:
+        return ask()
+    except OSError as error:
+        return error

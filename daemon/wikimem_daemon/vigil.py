@@ -1,0 +1,120 @@
+"""The vigil: which watcher is on duty, and whether the vault's root is there at all.
+
+A root that goes and comes back, and a kernel that runs out of watches, are states of a running daemon, not ends.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from wikimem_daemon.choose import Choice, fall_back
+from wikimem_daemon.freshness import Degraded
+from wikimem_daemon.watcher import Watcher, WatchesExhausted
+
+_log = logging.getLogger("wikimem.watcher")
+
+Inode = tuple[int, int]
+
+
+class Vigil:
+    """Holds the watcher on `root`. `new_watcher` chooses one, `wake` is called when it has something to drain."""
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        new_watcher: Callable[[], Choice],
+        poll_s: float,
+        wake: Callable[[], None],
+        is_hollow: Callable[[], bool],
+    ) -> None:
+        self._root = root
+        self._new_watcher = new_watcher
+        self._poll_s = poll_s
+        self._wake = wake
+        self._is_hollow = is_hollow
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._identity: Inode | None = None
+        self.choice: Choice | None = None
+        self.watcher: Watcher | None = None
+        self.lost: Degraded | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether a drained queue is all that a fresh answer needs."""
+        return self.watcher is not None and self.watcher.exact
+
+    def begin(self, loop: asyncio.AbstractEventLoop, identity: Inode | None) -> None:
+        """Open the first watcher."""
+        self._loop = loop
+        self._open(identity)
+
+    def check(self, identity: Inode | None, *, told: bool = False) -> Literal["there", "lost", "returned"]:
+        """Compare the root with the one that is watched. `told`: the watcher said that it went.
+
+        `returned`: another folder lies there now and is watched; everything is to be compared.
+        """
+        if identity is None:
+            self.lose("there is no folder")
+        elif self.lost is None and not told and identity == self._identity:
+            return "there"
+        elif self._is_hollow():
+            self.lose("it is empty where there were notes; is it mounted?")
+        else:
+            self._open(identity)
+            if self.lost is None:
+                _log.warning("the vault %s is back; comparing everything", self._root)
+                return "returned"
+        return "lost"
+
+    def lose(self, why: str) -> None:
+        """Take the root for gone: what is known is kept."""
+        if self.lost is None:
+            _log.error("the vault %s is gone: %s; what was known is kept", self._root, why)
+        hint = "put the folder back, or mount it; the daemon goes on by itself"
+        self.lost = Degraded("missing-root", f"the vault {self._root} is gone: {why}", hint)
+
+    def replace(self, error: WatchesExhausted) -> None:
+        """Go on by polling: the kernel has no room for another watch."""
+        self.close()
+        self.choice = self._fall_back(error)
+        self._go_on_duty()
+
+    def close(self) -> None:
+        """Let go of the watcher."""
+        watcher, self.watcher = self.watcher, None
+        if watcher is not None:
+            watcher.close()
+
+    def _open(self, identity: Inode | None) -> None:
+        self.close()
+        self.choice = self._new_watcher()
+        try:
+            self._go_on_duty()
+        except WatchesExhausted as error:
+            self.choice = self._fall_back(error)
+            self._go_on_duty()
+        except OSError as error:
+            self.lose(str(error.strerror or error))
+            return
+        self.lost = None
+        self._identity = identity
+
+    def _go_on_duty(self) -> None:
+        if self.choice is None:
+            return
+        watcher = self.choice.watcher
+        try:
+            watcher.start()
+        except OSError:
+            watcher.close()
+            raise
+        self.watcher = watcher
+        if self._loop is not None:
+            watcher.attach(self._loop, self._wake)
+
+    def _fall_back(self, error: WatchesExhausted) -> Choice:
+        _log.warning("the kernel has no room for another watch; polling instead. Raise %s", error.setting)
+        return fall_back(self._root, error, poll_s=self._poll_s)
