@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from wikimem.pages.page import Page
+from wikimem.pages.page import Page, PageHeading
 from wikimem.text.names import fold_heading, fold_name
 
 Key = str
@@ -113,11 +113,19 @@ def outline_of(page: Page) -> Outline:
         category=page.category,
         is_day=page.kind == "diary",
         names=names,
-        headings=tuple(Heading(h.level, fold_heading(h.text), h.item) for h in page.headings),
+        headings=tuple(_heading(heading, names) for heading in page.headings),
         blocks={block.lower(): address for block, address in reversed(page.blocks)},
         aliases=tuple(dict.fromkeys(fold_name(alias) for alias in page.aliases)),
         title_item=titles[0] if titles else None,
     )
+
+
+def _heading(heading: PageHeading, names: dict[str, tuple[str, ...]]) -> Heading:
+    item = heading.item
+    if item is None and heading.level == 2:
+        # Of duplicate names only the last item is served: the earlier headings mean it too.
+        item = next(iter(names.get(fold_name(heading.text), ())), None)
+    return Heading(heading.level, fold_heading(heading.text), item)
 
 
 class Catalogue:

@@ -184,6 +184,7 @@ def _native_target(link: Link, category: str | None) -> str | None:
 def _scan(text: str) -> tuple[list[Link | BadWeight], list[tuple[int, int]]]:
     """Walk from left to right: what begins first wins. Return what was found, and the spans of `$$…$$`."""
     code = code_map(text)
+    last_comment_end = text.rfind("-->")
     found: list[Link | BadWeight] = []
     maths: list[int] = []
     position = 0
@@ -193,7 +194,7 @@ def _scan(text: str) -> tuple[list[Link | BadWeight], list[tuple[int, int]]]:
         if (fence_end := code.fence_end(start)) is not None:
             position = fence_end
         elif row is None:
-            position = _skip(text, match, code)
+            position = _skip(text, match, code, last_comment_end)
             if match["maths"]:
                 maths.append(start)
         else:
@@ -205,14 +206,13 @@ def _scan(text: str) -> tuple[list[Link | BadWeight], list[tuple[int, int]]]:
     return found, list(zip(maths[::2], maths[1::2], strict=False))
 
 
-def _skip(text: str, match: re.Match[str], code: CodeMap) -> int:
+def _skip(text: str, match: re.Match[str], code: CodeMap, last_comment_end: int) -> int:
     """Return where to go on after an escape, a backtick run, the start of an HTML comment, or `$$`."""
     if match["code"]:
         return code.inline_end(match.start(), len(match["code"])) or match.end()
     if match["comment"]:
-        end = text.find("-->", match.end())
-        if end >= 0:
-            return end + 3
+        if match.end() <= last_comment_end:
+            return text.index("-->", match.end()) + 3
         # Unclosed at the start of a line it is an HTML block to the end of the text; elsewhere it opens nothing.
         return len(text) if _LINE_START.search(text[max(0, match.start() - 4) : match.start()]) else match.end()
     return match.end()
