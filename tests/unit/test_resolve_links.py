@@ -6,7 +6,7 @@ from tests.graphs import OBSIDIAN, graph_of, leads_to
 from wikimem.pages.layout import Layout
 
 TRIP = {
-    "wiki/daily_life.md": "# daily\n\n## beach-trip-plan\n\ntext\n\n### Packing list\n\n- towel ^towel\n\n## other\n\nx\n"
+    "wiki/daily_life.md": "# daily\n\n## beach-trip-plan\n\ntext\n\n### Packing list\n\n- towel ^towel\n\n## other\n"
 }
 
 

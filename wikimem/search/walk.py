@@ -79,6 +79,7 @@ class Walk:
         first.weights[self._start] = _NONE
         self._levels = [first]
         everyone = _Queries(np.arange(nodes)[:, None], np.full(nodes, _NONE))
+        everyone.need[self._start] = np.inf  # no path leads back to where it began
         while len(self._levels) < depth and (self._levels[-1].weights > _NONE).any():
             self._levels.append(self._best(everyone, self._frontier(), len(self._levels)))
         return self._levels
