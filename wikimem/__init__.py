@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     )
     from wikimem.pages.items import DiaryItem, RecallItem
     from wikimem.search.index import MemoryIndex
-    from wikimem.search.retrieval import RetrievalResult, RetrievedItem
+    from wikimem.search.results import RetrievalResult, RetrievedItem
     from wikimem.store.vault import MemoryStore
     from wikimem.text.links import Link, WikiLink, parse_wiki_links
     from wikimem.text.names import sanitize_item_name
@@ -76,7 +76,7 @@ _HOME = {
     ),
     "wikimem.pages.items": ("DiaryItem", "RecallItem"),
     "wikimem.search.index": ("MemoryIndex",),
-    "wikimem.search.retrieval": ("RetrievalResult", "RetrievedItem"),
+    "wikimem.search.results": ("RetrievalResult", "RetrievedItem"),
     "wikimem.store.vault": ("MemoryStore",),
     "wikimem.text.links": ("Link", "WikiLink", "parse_wiki_links"),
     "wikimem.text.names": ("sanitize_item_name",),

@@ -17,7 +17,7 @@ def test_every_listed_name_can_be_imported() -> None:
 
 def test_a_name_that_is_not_listed_is_no_attribute() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Memory'"):
-        _ = wikimem.Memory  # type: ignore[attr-defined]
+        _ = wikimem.Memory
 
 
 def test_the_runtime_table_and_the_types_name_the_same() -> None:
@@ -55,7 +55,7 @@ else:
     raise AssertionError("a reserved character was taken")
 
 store = MemoryStore("memory")
-store.add("preferences", "likes-the-sea", "喜欢海边，提到过想去海边玩。[[daily_life:beach-trip-plan]]", owner="user:xnne")
+store.add("preferences", "likes-the-sea", "喜欢海边，提到过想去海边玩。[[daily_life:beach-trip-plan]]", owner="me")
 store.add("daily_life", "beach-trip-plan", "计划夏天去海边旅行，看日出。")
 index = MemoryIndex(store)
 result = index.retrieve("喜欢海边", limit=1, budget_tokens=800)
