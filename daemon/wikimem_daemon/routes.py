@@ -66,7 +66,7 @@ class App:
             methods.setdefault(call.path, {})[call.method] = call
         self._router = Router(
             [Route(path, _Endpoint(self, by_method)) for path, by_method in methods.items()]
-            + [Route("/openapi.json", self._openapi)],
+            + [Route("/openapi.json", _Asgi(self._openapi))],
             redirect_slashes=False,
             default=self._unknown,
         )
@@ -153,6 +153,16 @@ class App:
         all_headers = [kind, (b"content-length", b"%d" % len(payload)), *headers, *closing]
         await send({"type": "http.response.start", "status": status, "headers": all_headers})
         await send({"type": "http.response.body", "body": payload})
+
+
+class _Asgi:
+    """An ASGI callable as an object: a `Route` takes a function or a method for a view of Starlette's own kind."""
+
+    def __init__(self, application: Callable[[Scope, Receive, Send], Awaitable[None]]) -> None:
+        self._application = application
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._application(scope, receive, send)
 
 
 class _Endpoint:

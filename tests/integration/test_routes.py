@@ -307,7 +307,7 @@ def test_every_answer_carries_the_versions(served: Served) -> None:
         ("GET", "/v1/item?address=%ff", {}, None, 400, "invalid_input"),
         ("GET", "/v1/items?limit=many", {}, None, 400, "invalid_input"),
         ("GET", "/v1/items?after=nonsense", {}, None, 400, "invalid_cursor"),
-        ("GET", "/v1/history?address=a:b&after=x", {}, None, 400, "invalid_input"),
+        ("GET", "/v1/history?address=a:b&after=x", {}, None, 400, "invalid_cursor"),
         ("GET", "/v1/diary?start=2026-13-01", {}, None, 400, "invalid_input"),
         ("GET", "/v1/diary?start=2026-07-22&end=2026-07-21", {}, None, 400, "invalid_input"),
         ("GET", "/v1/related?anchor=daily_life:beach&depth=6", {}, None, 400, "invalid_input"),
