@@ -116,7 +116,7 @@ def vault_dropin(instance: Instance) -> str:
             # -P: a file called `click.py` in the home, where user services start, must not be imported.
             f"ExecStart={python} -P -m wikimem_daemon --vault %i --log-level ${{WIKIMEM_LOG_LEVEL}}",
             "ExecReload=",
-            f"ExecReload={python} -P -c {argument('from wikimem.cli import main; main()')} reload --vault %i",
+            f"ExecReload={python} -P -c {argument('from wikimem.cli import main; main()')} service reload %i",
             "",
         ]
     )

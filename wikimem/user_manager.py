@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wikimem import places
-from wikimem.errors import Unreachable
+from wikimem.errors import NotRunning, Unreachable, WikimemError
 from wikimem.service_units import SERVICE, SOCKET, dropins_of, service_of, socket_of
 
 _WAIT_S = 90.0
@@ -142,6 +142,14 @@ def systemctl(*words: str, run: Run = run) -> Ran:
     return run(["systemctl", "--user", "--no-pager", *words])
 
 
+def tell(*words: str, run: Run = run) -> None:
+    """Run `systemctl --user` with these words; raises `WikimemError` with what it said when that fails."""
+    answer = systemctl(*words, run=run)
+    if answer.status != 0:
+        said = first_line(answer.err) or f"it ended with {answer.status}"
+        raise WikimemError(f"systemctl --user {' '.join(words)}: {said}", hint="mend that, then run the same again")
+
+
 def unit_state(unit: str, *, run: Run = run) -> UnitState | None:
     """Return the unit's state; None when no manager answers."""
     wanted = (
@@ -166,7 +174,14 @@ def unit_state(unit: str, *, run: Run = run) -> UnitState | None:
 
 
 def start_socket(name: str, *, run: Run = run) -> bool:
-    """Start the vault's socket unit; its first client then starts the daemon. False when that failed."""
+    """Start the vault's socket unit; its first client then starts the daemon. False when that failed.
+
+    Raises `NotRunning` for a unit that systemd has given up on: it would fail again at the first client.
+    """
+    failed = failed_unit(name, run=run)
+    if failed is not None:
+        said = f": {failed.last_line}" if failed.last_line else ""
+        raise NotRunning(f"{failed.unit} has failed, {failed.result}{said}", hint=failed.hint)
     return systemctl("start", socket_of(name), run=run).status == 0
 
 

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from wikimem import service_install
+from wikimem import service_install, service_plan, service_remove
 from wikimem.errors import ConfigError, InvalidInput, Locked, NotFound, VaultError, WikimemError
+from wikimem.places import name_of
+from wikimem.store.locks import VaultLock, vault_key
 from wikimem.user_manager import Ran, installed_names, is_installed
 
 
@@ -52,16 +54,16 @@ class Home:
         self.units = root / ".local/share/systemd/user"
         self.config = root / ".config/wikimem/config.toml"
 
-    def plan(self, name: str = "notes", path: str | None = None, *, sandbox: bool = True) -> service_install.Plan:
+    def plan(self, name: str = "notes", path: str | None = None, *, sandbox: bool = True) -> service_plan.Plan:
         path = str(self.vault) if path is None else path
-        return service_install.plan_install(name, path or None, env=self.env, cwd=self.root, sandbox=sandbox)
+        return service_plan.plan_install(name, path or None, env=self.env, cwd=self.root, sandbox=sandbox)
 
     def install(self, name: str = "notes", path: str | None = None, *, sandbox: bool = True) -> None:
         plan = self.plan(name, path, sandbox=sandbox)
         service_install.install(plan, env=self.env, run=self.systemd, say=self.said.append)
 
     def uninstall(self, name: str = "notes", *, purge: bool = False) -> None:
-        service_install.uninstall(name, purge=purge, env=self.env, run=self.systemd, say=self.said.append)
+        service_remove.uninstall(name, purge=purge, env=self.env, run=self.systemd, say=self.said.append)
 
     def files(self) -> dict[str, str]:
         found = [path for path in self.root.rglob("*") if path.is_file()]
@@ -104,7 +106,7 @@ def test_planning_and_printing_change_nothing(home: Home) -> None:
         ("enable", "wikimem@notes.socket", "wikimem@notes.service"),
         ("start", "wikimem@notes.socket", "wikimem@notes.service"),
     )
-    service_install.uninstall_steps("notes", purge=True, env=home.env)
+    service_remove.uninstall_steps("notes", purge=True, env=home.env)
     assert sorted(home.root.rglob("*")) == before
 
 
@@ -126,7 +128,7 @@ def test_uninstalling_leaves_nothing_but_the_vault(home: Home) -> None:
 
 def test_what_uninstall_says_it_would_do_is_what_it_does(home: Home) -> None:
     home.install()
-    steps = service_install.uninstall_steps("notes", purge=False, env=home.env)
+    steps = service_remove.uninstall_steps("notes", purge=False, env=home.env)
     removed = {line.removeprefix("# remove ") for line in steps if line.startswith("# remove ")}
     assert removed == {str(path) for path in home.units.rglob("*") if path.is_file()}
 
@@ -136,11 +138,25 @@ def test_the_history_stays_unless_it_is_asked_for(home: Home) -> None:
     history = home.root / ".local/state/wikimem/notes/state.sqlite"
     history.write_text("prior texts")
     home.uninstall()
-    assert history.exists()
+    assert not history.exists(), "the vault has no name any more: its history is where one without a name finds it"
+    assert (home.root / ".local/state/wikimem" / name_of(home.vault) / "state.sqlite").read_text() == "prior texts"
     assert any("--purge" in line for line in home.said)
     home.install()
+    assert history.read_text() == "prior texts", "and it comes along when the vault is named again"
+    locks = home.root / ".local/state/wikimem/locks"
+    locks.mkdir()
+    for kind in ("daemon", "write"):
+        (locks / f"{vault_key(home.vault)}.{kind}").touch()
     home.uninstall(purge=True)
-    assert not history.parent.exists()
+    assert not (home.root / ".local/state/wikimem").exists()
+
+
+def test_a_lock_that_somebody_holds_is_not_pulled_away(home: Home) -> None:
+    home.install()
+    locks = home.root / ".local/state/wikimem"
+    with VaultLock(locks, vault_key(home.vault), "write"):
+        home.uninstall(purge=True)
+        assert (locks / "locks" / f"{vault_key(home.vault)}.write").exists()
 
 
 def test_the_second_vault_keeps_its_service_when_the_first_one_goes(home: Home) -> None:
@@ -234,11 +250,12 @@ def test_a_name_that_means_another_folder_and_a_folder_with_another_name_are_ref
         home.install("again")
 
 
-def test_a_daemon_that_was_started_by_hand_is_not_robbed_of_its_socket(home: Home) -> None:
+@pytest.mark.parametrize("named", [True, False])
+def test_a_daemon_that_was_started_by_hand_is_not_robbed_of_its_socket(home: Home, *, named: bool) -> None:
     folder = home.root / "run/wikimem"
     folder.mkdir()
     with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(os.fsencode(folder / "notes.sock"))
+        listening.bind(os.fsencode(folder / f"{'notes' if named else name_of(home.vault)}.sock"))
         listening.listen()
         with pytest.raises(Locked, match="systemd did not start"):
             home.install()
@@ -288,5 +305,5 @@ MOUNTS = """21 1 253:0 / / rw - ext4 /dev/vda rw
     ],
 )
 def test_the_mount_point_of_a_vault_on_another_disk_is_found(vault: str, disk: str | None) -> None:
-    found = service_install.own_disk(Path(vault), home=Path("/home/me"), mounts=MOUNTS)
+    found = service_plan.own_disk(Path(vault), home=Path("/home/me"), mounts=MOUNTS)
     assert found == (Path(disk) if disk else None)

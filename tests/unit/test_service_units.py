@@ -82,7 +82,7 @@ def test_the_interpreter_of_this_installation_runs_the_daemon_and_the_reload() -
     start = 'ExecStart="/venv/bin/python" -P -m wikimem_daemon --vault %i --log-level ${WIKIMEM_LOG_LEVEL}'
     assert lines[lines.index("ExecStart=") + 1] == start
     reload = lines[lines.index("ExecReload=") + 1]
-    assert reload == 'ExecReload="/venv/bin/python" -P -c "from wikimem.cli import main; main()" reload --vault %i'
+    assert reload == 'ExecReload="/venv/bin/python" -P -c "from wikimem.cli import main; main()" service reload %i'
 
 
 def test_what_the_shell_sets_is_set_for_the_daemon_too() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from wikimem import user_manager
-from wikimem.errors import Unreachable
+from wikimem.errors import NotRunning, Unreachable
 from wikimem.user_manager import Ran
 
 DONE = Ran(0, "", "")
@@ -55,6 +55,16 @@ def test_a_failed_socket_is_found_behind_a_service_that_is_only_dead() -> None:
     )
     assert failed is not None
     assert failed.unit == "wikimem@notes.socket"
+
+
+def test_a_client_is_told_why_a_failed_unit_is_not_started_again() -> None:
+    commands = Commands({"show": Ran(0, FAILED, ""), "journalctl": Ran(0, '{"MESSAGE": "no space left"}\n', "")})
+    with pytest.raises(
+        NotRunning, match=r"wikimem@notes\.service has failed, exit-code \(status 1\): no space left"
+    ) as caught:
+        user_manager.start_socket("notes", run=commands)
+    assert "reset-failed" in caught.value.hint
+    assert not any(" start " in line for line in commands.asked)
 
 
 def test_nothing_is_failed_where_no_manager_answers() -> None:

@@ -4,16 +4,19 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from wikimem import service_install, user_manager
+from wikimem import places, service_install, service_plan, service_remove, user_manager
 from wikimem.cli.connection import settings_for
 from wikimem.cli.options import json_option
 from wikimem.cli.output import note, print_json, print_table, safe
-from wikimem.errors import NotFound, Unreachable
-from wikimem.service_units import SANDBOX, service_of, socket_of
+from wikimem.errors import NotFound, Unreachable, WikimemError
+from wikimem.service_units import SANDBOX, check_name, service_of, socket_of
+
+if TYPE_CHECKING:
+    from wikimem.api.client import Client
 
 _LINGER = "loginctl enable-linger"
 
@@ -39,17 +42,17 @@ def install(name: str, path: str | None, only_print: bool, no_sandbox: bool) -> 
     """
     env = dict(os.environ)
     if only_print:
-        plan = service_install.plan_install(name, path, env=env, cwd=Path.cwd(), sandbox=not no_sandbox)
+        plan = service_plan.plan_install(name, path, env=env, cwd=Path.cwd(), sandbox=not no_sandbox)
         _print_plan(plan)
         return
     # First what a person has to mend anyway, then whether systemd is there: the plan changes nothing.
-    service_install.plan_install(name, path, env=env, cwd=Path.cwd(), sandbox=False)
+    service_plan.plan_install(name, path, env=env, cwd=Path.cwd(), sandbox=False)
     user_manager.require_manager()
-    refusal = "" if no_sandbox else user_manager.sandbox_refusal(service_install.sandbox_dropin())
+    refusal = "" if no_sandbox else user_manager.sandbox_refusal(service_plan.sandbox_dropin())
     sandbox = not no_sandbox and not refusal
     if refusal:
         note(f"no sandbox: user namespaces do not work here ({refusal})")
-    plan = service_install.plan_install(name, path, env=env, cwd=Path.cwd(), sandbox=sandbox)
+    plan = service_plan.plan_install(name, path, env=env, cwd=Path.cwd(), sandbox=sandbox)
     for line in plan.notes:
         note(line)
     service_install.install(plan, env=env, say=lambda text: click.echo(safe(text)))
@@ -64,11 +67,11 @@ def uninstall(name: str, purge: bool, only_print: bool) -> None:
     """Stop the service of the vault NAME and remove what `install` wrote."""
     env = dict(os.environ)
     if only_print:
-        for line in service_install.uninstall_steps(name, purge=purge, env=env):
+        for line in service_remove.uninstall_steps(name, purge=purge, env=env):
             click.echo(safe(line))
         return
     user_manager.require_manager()
-    service_install.uninstall(name, purge=purge, env=env, say=lambda text: click.echo(safe(text)))
+    service_remove.uninstall(name, purge=purge, env=env, say=lambda text: click.echo(safe(text)))
 
 
 @service.command()
@@ -93,6 +96,21 @@ def status(name: str | None, as_json: bool) -> int:
 
 
 @service.command()
+@click.argument("name")
+def reload(name: str) -> None:
+    """Have the daemon of NAME read its configuration again; what `systemctl --user reload` runs.
+
+    Unlike `wikimem reload` it reads no configuration itself, so a wrong one is refused by the daemon, which says so in
+    its status too.
+    """
+    with _client(name, timeout=30.0) as client:
+        answer = client.reload()
+    click.echo(f"changed: {', '.join(answer['changed'])}" if answer["changed"] else "nothing changed")
+    if answer["restart_needed"]:
+        click.echo(f"in use after a restart: {', '.join(answer['restart_needed'])}")
+
+
+@service.command()
 @click.argument("name", required=False)
 @click.option("-n", "--lines", default=50, show_default=True, help="How many lines.")
 @click.option("-f", "--follow", is_flag=True, help="Go on printing as lines come.")
@@ -112,7 +130,7 @@ def logs(name: str | None, lines: int, follow: bool, since: str | None, as_json:
     os.execve(journalctl, ["journalctl", *words], {**user_manager.environment(os.environ)})  # noqa: S606 - no shell
 
 
-def _print_plan(plan: service_install.Plan) -> None:
+def _print_plan(plan: service_plan.Plan) -> None:
     for folder in plan.made:
         click.echo(f"# folder {safe(str(folder))} (0700)")
     for file in plan.files:
@@ -138,6 +156,24 @@ def _print_linger(env: dict[str, str]) -> None:
         click.echo(f"lingering is {known}. To keep it running: {_LINGER}")
 
 
+def _client(name: str, *, timeout: float) -> "Client":
+    """Return a client that finds the daemon by its name alone: the configuration may be what is broken."""
+    from wikimem.api.client import Client  # noqa: PLC0415 - installing needs none
+
+    path, _ = places.socket_file(check_name(name), env=os.environ, cwd=Path.cwd())
+    return Client(path, timeout=timeout)
+
+
+def _daemon_says(name: str) -> dict[str, Any]:
+    """Return what the running daemon tells of its version; it may be busy, and that is no reason to fail."""
+    try:
+        with _client(name, timeout=3.0) as client:
+            told = client.status(fresh=False)
+    except WikimemError as error:
+        return {"version": None, "restart_needed": None, "state": error.message}
+    return {key: told.get(key) for key in ("version", "restart_needed", "state")}
+
+
 def _state_of(name: str, env: dict[str, str]) -> dict[str, Any]:
     state = user_manager.unit_state(service_of(name))
     socket_state = user_manager.unit_state(socket_of(name))
@@ -154,6 +190,8 @@ def _state_of(name: str, env: dict[str, str]) -> dict[str, Any]:
         "status": state.status_text if state else "",
         "socket": socket_state.active if socket_state else "unknown",
         "sandbox": (folder / SANDBOX).is_file(),
+        # Only of a running one: a connection to the socket alone would start the daemon.
+        "daemon": _daemon_says(name) if state and state.active == "active" else None,
         "failed": {"unit": failed.unit, "result": failed.result, "last_line": failed.last_line, "hint": failed.hint}
         if failed
         else None,
@@ -168,6 +206,12 @@ def _print_state(state: dict[str, Any]) -> None:
         ("  socket", state["socket"]),
         ("  sandbox", "on" if state["sandbox"] else "off"),
     ]
+    daemon = state["daemon"]
+    if daemon:
+        newer = "; another version is installed" if daemon["restart_needed"] else ""
+        rows.append(("  daemon", f"{daemon['state']}, version {daemon['version'] or 'unknown'}{newer}"))
+        if newer:
+            rows.append(("  next", f"`systemctl --user restart {state['unit']}`: clients wait meanwhile"))
     if state["status"].strip():
         rows.append(("  says", state["status"]))
     if state["failed"]:

@@ -1,0 +1,131 @@
+"""Take a vault's service out again without a trace. The vault itself is never touched."""
+
+import contextlib
+import fcntl
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from wikimem import places, service_units, user_manager
+from wikimem.config_read import read_toml
+from wikimem.errors import ConfigError, NotFound
+from wikimem.service_config import without_vault
+from wikimem.service_files import read_bytes, replace_file
+from wikimem.service_plan import SHARED
+from wikimem.service_units import service_of, socket_of
+from wikimem.user_manager import Run, run, systemctl
+
+Say = Callable[[str], None]
+
+
+def uninstall(name: str, *, purge: bool, env: Mapping[str, str], run: Run = run, say: Say) -> None:
+    """Stop the vault's service and remove every file that `install` wrote; `purge` takes its history too.
+
+    The vault itself is never touched. Raises `NotFound` when there is nothing of that name.
+    """
+    service_units.check_name(name)
+    folder = user_manager.units_folder(env)
+    own = folder / service_units.dropins_of(name)
+    if not own.is_dir():
+        names = ", ".join(user_manager.installed_names(env)) or "none"
+        raise NotFound(f"no service is installed for a vault {name}", hint=f"installed here: {names}")
+    units = (socket_of(name), service_of(name))
+    user_manager.tell("disable", "--now", *units, run=run)
+    for file in sorted(own.iterdir()):
+        file.unlink()
+    own.rmdir()
+    if not user_manager.installed_names(env):
+        _remove_shared(folder)
+    user_manager.tell("daemon-reload", run=run)
+    systemctl("reset-failed", *units, run=run)
+    say(f"removed {service_of(name)} and {socket_of(name)}")
+    vault = _forget(name, env, say)
+    with contextlib.suppress(OSError, ConfigError):
+        places.runtime_folder(env)[0].rmdir()  # only when it is empty
+    _clear_state(places.state_home(env), name, vault, purge=purge, say=say)
+    own_units = places.config_home(env).parent / "systemd" / "user"
+    if (own_units / service_units.dropins_of(name)).is_dir():
+        say(f"left: {own_units / service_units.dropins_of(name)}, which is your own")
+    for empty in (own_units, own_units.parent):  # where `systemctl enable` had made its links
+        with contextlib.suppress(OSError):
+            empty.rmdir()
+
+
+def uninstall_steps(name: str, *, purge: bool, env: Mapping[str, str]) -> list[str]:
+    """Return what `uninstall` would do, a line each. Nothing is changed."""
+    folder = user_manager.units_folder(env)
+    own = folder / service_units.dropins_of(service_units.check_name(name))
+    units = f"{socket_of(name)} {service_of(name)}"
+    removed = sorted(own.iterdir()) if own.is_dir() else []
+    if user_manager.installed_names(env) == [name]:
+        removed += [folder / shared for shared in SHARED]
+    if purge:
+        removed.append(places.state_home(env) / name)
+    table = f"# take [vaults.{name}] out of {places.config_home(env) / 'config.toml'}, if `install` put it there"
+    return [
+        f"systemctl --user disable --now {units}",
+        *(f"# remove {file}" for file in removed if file.exists()),
+        "systemctl --user daemon-reload",
+        f"systemctl --user reset-failed {units}",
+        table,
+    ]
+
+
+def _remove_shared(folder: Path) -> None:
+    for shared in SHARED:
+        (folder / shared).unlink(missing_ok=True)
+    for empty in ((folder / service_units.SANDBOX).parent, folder, folder.parent):
+        with contextlib.suppress(OSError):
+            empty.rmdir()
+
+
+def _forget(name: str, env: Mapping[str, str], say: Say) -> Path | None:
+    """Take the vault out of the configuration; return its folder when it has no name from now on."""
+    file = places.config_home(env) / "config.toml"
+    vaults = read_toml(file).get("vaults", {})
+    table = vaults.get(name) if isinstance(vaults, dict) else None
+    if not isinstance(table, dict):
+        return None
+    path = str(table.get("path", ""))
+    rest = without_vault(read_bytes(file), name, path)
+    if rest is None:
+        say(f"left: [vaults.{name}] in {file}, which you have made your own")
+        return None
+    if rest:
+        replace_file(file, rest, new_mode=0o600)
+        say(f"took [vaults.{name}] out of {file}")
+    else:
+        file.unlink()
+        say(f"removed {file}, which held nothing else")
+        with contextlib.suppress(OSError):
+            file.parent.rmdir()
+    return Path(path)
+
+
+def _clear_state(state: Path, name: str, vault: Path | None, *, purge: bool, say: Say) -> None:
+    """Remove the history if that is wanted; else keep it where the vault, named or not, finds it again."""
+    kept = state / name
+    if purge:
+        shutil.rmtree(kept, ignore_errors=True)
+        if vault is not None:
+            _remove_locks(state, vault)
+    for folder in (kept, state / "locks", state):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+    if kept.exists() and vault is not None and not (state / places.name_of(vault)).exists():
+        kept = kept.rename(state / places.name_of(vault))
+    if kept.exists():
+        say(f"left: {kept}, the history of the vault; `--purge` would have removed it")
+
+
+def _remove_locks(state: Path, vault: Path) -> None:
+    """Remove the vault's lock files, but for one that somebody holds: two would hold two files of one name."""
+    for kind in ("daemon", "write"):
+        try:
+            found = vault.stat()
+            file = state / "locks" / f"{found.st_dev:x}-{found.st_ino:x}.{kind}"
+            with file.open("rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                file.unlink()
+        except OSError:
+            continue
