@@ -9,7 +9,7 @@ from datetime import UTC, datetime, tzinfo
 from datetime import date as Date  # noqa: N812 - `date` is an argument here
 from datetime import time as Time  # noqa: N812 - so is `time`
 
-from wikimem.errors import InvalidContent, InvalidInput
+from wikimem.errors import InvalidInput
 from wikimem.pages.building import build_page
 from wikimem.pages.cleaning import clean_content
 from wikimem.pages.edits import (
@@ -19,7 +19,8 @@ from wikimem.pages.edits import (
     comment_for,
     ends_line,
     inserted,
-    prove_kept,
+    is_kept,
+    not_apart,
     raw_sections,
     render_part,
 )
@@ -102,7 +103,7 @@ def add_entry(
         edit = _added(doc, day, entry, content, needed=needed)
         if edit is not None:
             return edit
-    raise InvalidContent("The content would change what another entry of the day means.", hint="Simplify its markup.")
+    raise not_apart(data or b"")
 
 
 def _added(doc: Document, day: str, entry: DiaryItem, content: str, *, needed: bool) -> Edit | None:
@@ -122,9 +123,7 @@ def _added(doc: Document, day: str, entry: DiaryItem, content: str, *, needed: b
     parts = [part for part in day_parts(new) if len(new.sections) > index and part.start == new.sections[index].start]
     if len(parts) != 1 or parts[0].content != content or parts[0].name != entry.time:
         return None
-    try:
-        prove_kept(raw_sections(doc), raw_sections(new, [new.sections[index]]), closer=closer)
-    except InvalidContent:
+    if not is_kept(raw_sections(doc), raw_sections(new, [new.sections[index]]), closer=closer):
         return None
     ordinals = dict(zip((part.start for part in day_parts(new)), _ordinals(day_parts(new)), strict=True))
     return Edit(result, (), problems, _item(day, parts[0], ordinals[parts[0].start]))

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from wikimem.errors import InvalidContent
 from wikimem.pages.items import RecallItem
-from wikimem.pages.parts import heading_name, part_of
 from wikimem.text.decoding import BOM, encode
 from wikimem.text.document import Document, Section
+from wikimem.text.frontmatter import find_frontmatter
 from wikimem.text.metadata import Metadata, render_metadata
 from wikimem.text.problems import Problem
 
@@ -121,9 +121,15 @@ def _trailing(body: bytes, newline: bytes, *, last: bool) -> bytes:
     return trailing
 
 
-def cut(data: bytes, start: int, end: int) -> bytes:
-    """Return `data` without an item. With the file's last one goes the blank line that set it off."""
+def cut(data: bytes, start: int, end: int, newline: bytes, *, needed: bool) -> bytes:
+    """Return `data` without an item. With the file's last one goes the blank line that set it off.
+
+    Where an end is `needed` (the heading kept a list above it apart from an indented heading below it) a comment
+    without fields stays in its place.
+    """
     if end < len(data):
+        if needed:
+            return inserted(data[:start] + data[end:], start, EMPTY_COMMENT, newline)
         return data[:start] + data[end:]
     kept = data[:start]
     if kept != BOM and _ENDS_BLANK.search(kept):
@@ -139,30 +145,30 @@ def _without_last_line_end(data: bytes) -> bytes:
     return data
 
 
-def prove_kept(old: Sequence[bytes], new: Sequence[bytes], *, closer: bytes = b"") -> None:
-    """Raise `InvalidContent` unless the untouched sections are the same before and after an edit.
+def is_kept(old: Sequence[bytes], new: Sequence[bytes], *, closer: bytes = b"") -> bool:
+    """Tell whether the untouched sections are the same before and after an edit, what it had to close aside.
 
     This is the last line of defence, not a rule that content is written against: it holds when the scanner and the
     cleaning agree, and turns their disagreement into a refused write instead of a changed note.
     """
-    expected = [section.rstrip() for section in old]
-    if closer and expected:
-        expected[-1] = _LINE_END.sub(b"\n", expected[-1] + b"\n" + closer).rstrip()
-        new = [*new[:-1], _LINE_END.sub(b"\n", new[-1])] if new else new
-    if expected != [section.rstrip() for section in new]:
-        raise InvalidContent(
-            "The content would change what another item of the file means.",
-            hint="Write it without comments, HTML or formulas that span blank lines.",
+    endings = {b"", closer, EMPTY_COMMENT.encode()}
+    return len(old) == len(new) and all(
+        after.startswith(before.rstrip()) and after[len(before.rstrip()) :].strip() in endings
+        for before, after in zip(old, new, strict=True)
+    )
+
+
+def not_apart(data: bytes) -> InvalidContent:
+    """Return the error for content that this file cannot hold without meaning something else afterwards."""
+    if find_frontmatter(data)[2]:
+        return InvalidContent(
+            "The file opens properties with `---` and never closes them; a line `---` in the content would.",
+            hint="Close the properties at the top of the file, then write again.",
         )
+    return InvalidContent("The content would change what the rest of the file means.", hint="Simplify its markup.")
 
 
 def raw_sections(doc: Document, left_out: Sequence[Section] = ()) -> list[bytes]:
     """Return the bytes of every section but those left out."""
     starts = {section.start for section in left_out}
     return [doc.data[section.start : section.end] for section in doc.sections if section.start not in starts]
-
-
-def section_reads_as(doc: Document, section: Section, name: str, content: str) -> bool:
-    """Tell whether a section gives the name and content that were written."""
-    part = part_of(doc, section.heading, section.end, name)
-    return part.content == content and heading_name(section.heading.text) == name

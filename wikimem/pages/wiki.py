@@ -1,10 +1,11 @@
 """A wiki RecallFile: read as a page, edited item by item."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from wikimem.errors import InvalidContent, NotFound
+from wikimem.errors import NotFound
 from wikimem.pages.building import build_page
 from wikimem.pages.cleaning import clean_content
 from wikimem.pages.edits import (
@@ -14,7 +15,8 @@ from wikimem.pages.edits import (
     comment_for,
     cut,
     ends_line,
-    prove_kept,
+    is_kept,
+    not_apart,
     raw_sections,
     render_part,
     replaced_body,
@@ -63,7 +65,7 @@ def put_item(
             edit = _added(doc, category, item, content, needed=needed)
         if edit is not None:
             return edit
-    raise InvalidContent("The content would change what another item of the file means.", hint="Simplify its markup.")
+    raise not_apart(data or b"")
 
 
 def remove_item(data: bytes, category: str, name: str, *, preamble_items: bool = False) -> Edit:
@@ -75,13 +77,12 @@ def remove_item(data: bytes, category: str, name: str, *, preamble_items: bool =
     matching = _matching(doc, category, name, preamble=preamble_items)
     if not matching:
         raise NotFound(f"There is no item {category}:{name}.", hint=f"List them with `wikimem ls {category}`.")
-    result = data
-    for part in reversed(matching):
-        result = cut(result, part.start, part.body.end)
     replaced = tuple(_item(category, part) for part in matching)
-    left = Document.parse(result)
-    prove_kept(raw_sections(doc, _sections_of(doc, matching)), raw_sections(left))
-    return Edit(None if _is_bare(left, category) else result, replaced)
+    for needed in (False, True):
+        left = Document.parse(_without(doc, matching, needed=needed))
+        if is_kept(raw_sections(doc, _sections_of(doc, matching)), raw_sections(left)):
+            return Edit(None if _is_bare(left, category) else left.data, replaced)
+    raise not_apart(data)
 
 
 def _matching(doc: Document, category: str, name: str, *, preamble: bool) -> list[Part]:
@@ -89,6 +90,13 @@ def _matching(doc: Document, category: str, name: str, *, preamble: bool) -> lis
     key = fold_name(name)
     matching = [part for part in wiki_parts(doc, category, preamble=preamble) if part.key == key]
     return [part for part in matching if part.heading is not None] or matching
+
+
+def _without(doc: Document, parts: Sequence[Part], *, needed: bool) -> bytes:
+    data = doc.data
+    for part in reversed(parts):
+        data = cut(data, part.start, part.body.end, doc.newline, needed=needed)
+    return data
 
 
 def _item(category: str, part: Part, tags: tuple[str, ...] = ()) -> RecallItem:
@@ -111,15 +119,13 @@ def _replaced(
     body = render_part(None, content, comment)
     result = replaced_body(doc.data, last.body.start, last.body.end, body, doc.newline)
     for part in reversed(matching[:-1]):
-        result = cut(result, part.start, part.body.end)
+        result = cut(result, part.start, part.body.end, doc.newline, needed=needed)
     new = Document.parse(result)
     name = last.name
     touched = [part for part in wiki_parts(new, category, preamble=last.heading is None) if part.key == last.key]
     if len(touched) != 1 or touched[0].content != content:
         return None
-    try:
-        prove_kept(raw_sections(doc, _sections_of(doc, matching)), raw_sections(new, _sections_of(new, touched)))
-    except InvalidContent:
+    if not is_kept(raw_sections(doc, _sections_of(doc, matching)), raw_sections(new, _sections_of(new, touched))):
         return None
     replaced = tuple(_item(category, part) for part in matching)
     return Edit(result, replaced, (), replace(_item(category, touched[0]), name=name))
@@ -136,10 +142,7 @@ def _added(doc: Document, category: str, item: RecallItem, content: str, *, need
     touched = [part for part in wiki_parts(new, category, preamble=False) if part.start == new.sections[-1].start]
     if len(touched) != 1 or touched[0].content != content:
         return None
-    try:
-        closer = doc.closer if doc.open_tail else b""
-        prove_kept(raw_sections(doc), raw_sections(new, new.sections[-1:]), closer=closer)
-    except InvalidContent:
+    if not is_kept(raw_sections(doc), raw_sections(new, new.sections[-1:]), closer=doc.closer):
         return None
     return Edit(result, (), problems, _item(category, touched[0]))
 

@@ -49,7 +49,7 @@ def find_frontmatter(data: bytes) -> tuple[Span | None, bytes, bool]:
         return None, b"", False
     closing = _CLOSE.search(data, opening.end())
     if closing is None:
-        return None, b"", opening.end() < len(data)
+        return None, b"", True
     start = len(BOM) if data.startswith(BOM) else 0
     return Span(start, closing.end()), data[opening.end() : closing.start()], False
 
