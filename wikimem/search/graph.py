@@ -1,6 +1,7 @@
 """The link graph in memory: every edge of the vault, kept right edge by edge as pages change."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from wikimem.errors import InvalidInput, NotFound
 from wikimem.pages.page import Page
@@ -71,18 +72,19 @@ class LinkGraph:
         """Take all manual edges, in place of those that were there; the same tuple again costs nothing."""
         if relations is self._given:
             return
-        self._given = relations = tuple(relations)
-        old = {(r.source, r.target, r.weight, r.line): r for r in self._manual}
+        self._given = tuple(relations)
+        old: dict[Relation, list[Record]] = {}
+        for record in self._manual:
+            old.setdefault(_relation_of(record), []).append(record)
         self._manual = []
-        for relation in relations:
-            key = (relation.source, relation.target, relation.weight, relation.line)
-            record = old.pop(key, None) or Record(
-                relation.source, relation.target, LinkSyntax.HTML, relation.weight, None
-            )
-            record.line = record.order = relation.line
+        for relation in self._given:
+            bare = replace(relation, ts=None)
+            same = old.get(bare)
+            record = same.pop() if same else _manual_record(bare)
             self._manual.append(record)
-        for record in old.values():
-            self._table.remove(record)
+        for records in old.values():
+            for record in records:
+                self._table.remove(record)
         self._resolve_again([record for record in self._manual if record.edge is None])
 
     def links_from(self, address: str) -> tuple[Edge, ...]:
@@ -292,6 +294,12 @@ def _edge(record: Record, source: str, resolution: Resolution) -> Edge:
         hint=record.target,
         to_file=resolved and resolution.address is None,
     )
+
+
+def _manual_record(relation: Relation) -> Record:
+    record = Record(relation.source, relation.target, LinkSyntax.HTML, relation.weight, None)
+    record.line = record.order = relation.line
+    return record
 
 
 def _relation_of(record: Record) -> Relation:
