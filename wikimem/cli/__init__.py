@@ -12,11 +12,10 @@ from typing import NoReturn
 import click
 
 from wikimem.cli.commands import COMMANDS
-from wikimem.cli.output import fail, fail_usage, prepare_streams
+from wikimem.cli.output import fail, fail_os, fail_usage, prepare_streams
 from wikimem.errors import WikimemError
 
 _INTERRUPTED = 130  # 128 + SIGINT, as shells report it
-_BROKEN_PIPE = 141  # 128 + SIGPIPE: `wikimem ls | head` has what it wanted
 
 
 class LazyGroup(click.Group):
@@ -96,9 +95,6 @@ def run(args: list[str]) -> int:
         return fail_usage(error)
     except WikimemError as error:
         return fail(error)
-    except BrokenPipeError:
-        sys.stdout = None  # the interpreter's last flush would complain on stderr
-        return _BROKEN_PIPE
-    except KeyboardInterrupt:
-        return _INTERRUPTED
+    except OSError as error:  # a disk or a right that no layer below expected; a full pipe is click's own business
+        return fail_os(error)
     return result if isinstance(result, int) else 0

@@ -1,6 +1,7 @@
 """What every command prints alike: JSON, tables, text from notes, and errors with their next step."""
 
 import json
+import os
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -76,6 +77,13 @@ def fail(error: WikimemError) -> int:
         for line in safe(error.theirs).split("\n"):
             click.echo(f"  | {line}".rstrip(), err=True)
     return error.exit_status
+
+
+def fail_os(error: OSError) -> int:
+    """Print what the system refused, and to which file."""
+    where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
+    print_error(f"{where}{error.strerror or error}", "`wikimem doctor` looks at rights, space and settings")
+    return 1
 
 
 def fail_usage(error: click.ClickException) -> int:
