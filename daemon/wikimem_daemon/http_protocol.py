@@ -46,6 +46,7 @@ class GuardedProtocol(H11Protocol):
         super().connection_made(transport)
         if others >= self._limits.connections + self._limits.refusals:
             # Even saying no has its cap.
+            self._gate.refused += 1
             transport.abort()
             return
         refusal = self._gate.admit(transport.get_extra_info("socket"), others)
@@ -198,7 +199,7 @@ def make_config(app: Any, gate: Gate) -> Config:
         server_header=False,
         date_header=False,
         proxy_headers=False,
-        timeout_keep_alive=int(gate.limits.idle_s),
+        timeout_keep_alive=gate.limits.idle_s,  # type: ignore[arg-type]  # it goes to `call_later`, a float will do
         h11_max_incomplete_event_size=gate.limits.header_bytes,
     )
     config.load()

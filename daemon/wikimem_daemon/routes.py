@@ -3,6 +3,7 @@
 What each call does is not decided here: a `Service` performs it (`service.py`).
 """
 
+import asyncio
 import hashlib
 import json
 import logging
@@ -82,7 +83,8 @@ class App:
         except WikimemError as error:
             body = problem_of(error)
             await self._problem(send, body, (_RETRY,) if body["status"] == 503 else ())
-        except ClientGoneError:
+        except (ClientGoneError, asyncio.CancelledError):
+            # Cancelled: the daemon stops and has cut this connection. The task ends here either way.
             return
         except Exception:  # noqa: BLE001 - the outermost loop: one request's fault must not end the others'
             _log.exception("the request %s %s failed", scope["method"], scope["path"])

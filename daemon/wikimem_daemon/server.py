@@ -76,6 +76,7 @@ class Server:
             _log.warning("%d connections did not end in %g s and are cut", len(left), self._gate.limits.drain_s)
         for protocol in left:
             protocol.abort()
+        await asyncio.sleep(0)  # they are told that their client is gone before they are cancelled
         for task in list(self._state.tasks):
             task.cancel()
         if self._state.tasks:
