@@ -51,6 +51,9 @@ IMPURE_MODULES = {
 IMPURE_CALLS = {"open", "input", "print", "now", "utcnow", "today"}
 
 
+FRONT_PAGE = "import the module, not the package's front page"
+
+
 class Import(NamedTuple):
     file: Path
     line: int
@@ -110,7 +113,8 @@ def broken_rule(layer: str, dotted: str) -> str | None:
         return f"`{layer}` may import {allowed.layers or 'no other layer'}; `{target}` is not among them"
     top = dotted.split(".", maxsplit=1)[0]
     if top == "wikimem":
-        return None if dotted == "wikimem.__version__" else "import the module, not the package's front page"
+        # `import wikimem` is for `wikimem.__version__`; what else is used of it is looked at below.
+        return None if dotted in {"wikimem", "wikimem.__version__"} else FRONT_PAGE
     if top in sys.stdlib_module_names:
         if allowed.pure and top in IMPURE_MODULES:
             return f"`{layer}` is pure: no I/O, clock or randomness, so no `{top}`"
@@ -145,6 +149,12 @@ def test_no_import_goes_against_the_layers() -> None:
             # A type may be named across layers; nothing is imported by it, and mypy follows it.
             if rule and found.line not in unseen:
                 complaints.append(f"{file.relative_to(ROOT)}:{found.line}: imports {found.module}: {rule}")
+        complaints += [
+            f"{file.relative_to(ROOT)}:{node.lineno}: uses wikimem.{node.attr}: {FRONT_PAGE}"
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "wikimem"
+            if not node.attr.startswith("__") and layer_of(f"wikimem.{node.attr}") is None
+        ]
     assert complaints == []
 
 
