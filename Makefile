@@ -6,12 +6,13 @@ VAULT ?= memory
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup run test check format lint types layers docs bench clean
+.PHONY: help setup run all test check layers docs format bench clean
 
 help:
 	@echo "make run [VAULT=path]   serve a vault (./memory is made from the template if it is not there)"
 	@echo "make test               run the tests"
 	@echo "make check              format, lint, types, layers, docs"
+	@echo "make all                both"
 	@echo "make bench              print the numbers"
 	@echo "make format             format the code"
 	@echo "make clean              remove the virtual environment and caches"
@@ -35,6 +36,8 @@ run: $(STAMP)
 
 test: $(STAMP)
 	@$(BIN)/python -m pytest
+
+all: check test
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

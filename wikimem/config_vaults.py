@@ -144,7 +144,8 @@ def _named(text: str, origin: str, *, env: Mapping[str, str], cwd: Path, user: U
     if not text.startswith(("/", ".", "~")) and "/" not in text and not os.path.lexists(path):
         near = difflib.get_close_matches(text, user.vaults, n=1, cutoff=0.5)
         names = f"did you mean `{near[0]}`?" if near else f"make it with `wikimem init {text}`"
-        raise VaultError(f"no vault is called {text!r}, and {path} does not exist", hint=names)
+        said = f" ({origin})" if origin == "WIKIMEM_VAULT" else ""
+        raise VaultError(f"no vault is called {text!r}{said}, and {path} does not exist", hint=names)
     return _by_path(path, origin, user)
 
 

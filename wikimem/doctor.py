@@ -18,6 +18,7 @@ from wikimem.errors import ConfigError, NotRunning, WikimemError
 AskStatus = Callable[[Settings], StatusAnswer]
 
 _SHOWN = 3
+_NOTES = 50
 
 
 def examine(
@@ -132,6 +133,7 @@ def _daemon(settings: Settings, ask_status: AskStatus) -> Iterator[Finding]:
         status = ask_status(settings)
     except NotRunning as error:
         yield Finding("note", "daemon", f"{error.message}; {error.hint}" if error.hint else error.message)
+        yield from _notes_here(settings)
         return
     except WikimemError as error:
         yield Finding("error", "daemon", error.message, error.hint)
@@ -145,14 +147,32 @@ def _daemon(settings: Settings, ask_status: AskStatus) -> Iterator[Finding]:
         hint = f"`systemctl --user restart wikimem@{settings.name}`, or stop and start `wikimem serve`"
         yield Finding("warning", "daemon", "it runs another version than the one that is installed", hint)
     for problem in status["problems"]:
-        place = f"{problem['path']}:{problem['line']}" if problem["line"] else problem["path"]
-        yield Finding("warning", "notes", f"{place}: {problem['message']}", problem["hint"] or "edit the note")
+        yield _note(problem["path"], problem["line"], problem["message"], problem["hint"])
     more = status["problems_total"] - len(status["problems"])
     if more > 0:
         yield Finding("note", "notes", f"and {more} problems more")
     if status["links"]["unresolved"] or status["links"]["ambiguous"]:
         counts = f"{status['links']['unresolved']} links unresolved, {status['links']['ambiguous']} ambiguous"
         yield Finding("note", "links", f"{counts}; `wikimem links` lists them")
+
+
+def _notes_here(settings: Settings) -> Iterator[Finding]:
+    """Read the notes in this process, where no daemon has read them."""
+    from wikimem.store.vault import MemoryStore  # noqa: PLC0415 - a daemon's answer spares us this
+
+    try:
+        store = MemoryStore(settings.path, layout=settings.layout, state_dir=settings.state_dir)
+        problems = store.problems()
+    except (OSError, WikimemError):
+        return  # what cannot be read was found above, with its path
+    for path, problem in problems[:_NOTES]:
+        yield _note(path, problem.line, problem.message, problem.hint)
+    if len(problems) > _NOTES:
+        yield Finding("note", "notes", f"and {len(problems) - _NOTES} problems more")
+
+
+def _note(path: str, line: int, message: str, hint: str) -> Finding:
+    return Finding("warning", "notes", f"{path}:{line}: {message}" if line else f"{path}: {message}", hint or "edit it")
 
 
 def _some(paths: list[str]) -> str:

@@ -71,6 +71,12 @@ def test_no_daemon_is_worth_knowing_and_nothing_wrong(home: Path) -> None:
     assert verdict(findings) == 0
 
 
+def test_without_a_daemon_the_notes_are_read_here(home: Path) -> None:
+    (home / "memory/wiki/open.md").write_text("# open\n\n## a\n\n```\nnever closed\n")
+    found = told(look(home), "notes")
+    assert [level for level, detail in found if "wiki/open.md" in detail] == ["warning"]
+
+
 def test_a_broken_configuration_is_the_first_finding(home: Path) -> None:
     (finding,) = look(home, HEALTHY, '[vaults.memory.watch]\nmode = "magic"\n')
     assert (finding.level, finding.check) == ("error", "configuration")

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from wikimem.cli.options import json_option
-from wikimem.cli.output import print_json, print_text
+from wikimem.cli.output import note, print_json, print_text
+from wikimem.config import is_vault
 from wikimem.errors import UsageError
 from wikimem.places import expand
 from wikimem.shipped import shipped
@@ -28,6 +29,9 @@ def init(directory: str | None, vault: str | None, as_json: bool) -> None:
     if given is None or (directory and vault and directory != vault):
         raise UsageError("name one folder", hint="as `wikimem init ~/memory`")
     root = expand(given, env=os.environ, base=Path.cwd())
+    around = next((folder for folder in root.parents if is_vault(folder)), None)
+    if around is not None and not as_json:
+        note(f"{root} lies inside the vault {around}: notes below its wiki are served by both")
     created = create_vault(root, shipped("vault_template"))
     if as_json:
         print_json({"path": str(root), "kind": created.kind, "written": list(created.written)})
