@@ -30,7 +30,9 @@ TEXTS = st.tuples(st.sampled_from(FRONT), st.lists(st.sampled_from(LINES), max_s
     lambda parts: parts[0] + "\n\n".join(parts[1]) + "\n"
 )
 NAMES = st.sampled_from(["a:n", "b:m", "m", "n", "al", "a", "x/a:m", "gone", "2026-07-21:14:30"])
-RELATIONS = st.lists(st.builds(Relation, NAMES, NAMES, st.sampled_from([1.0, 2.0])), max_size=3)
+RELATIONS = st.lists(st.tuples(NAMES, NAMES, st.sampled_from([1.0, 2.0])), max_size=3).map(
+    lambda lines: [Relation(*line, None, number) for number, line in enumerate(lines, start=1)]
+)
 EDITS = st.lists(
     st.one_of(
         st.tuples(st.just("put"), st.sampled_from(PATHS), TEXTS),
@@ -44,12 +46,14 @@ LAYOUTS = st.sampled_from([Layout(), Layout(preamble_items=True)])
 
 
 def everything(graph: LinkGraph) -> object:
-    """Return all that a graph says: edges, both ways, and what each item is related to."""
+    """Return all that a graph says: edges, both ways, and what each item is related to (of equal paths, any)."""
     edges = list(graph.edges())
     targets = {edge.target for edge in edges if edge.state == "resolved"}
     items = sorted({edge.source for edge in edges if ":" in edge.source} | {t for t in targets if ":" in t})
     walks = {
-        item: graph.related(item, direction="both", depth=3) for item in items if graph.resolve(item).address == item
+        item: [(one.address, one.weight, one.hops) for one in graph.related(item, direction="both", depth=3).items]
+        for item in items
+        if graph.resolve(item).address == item
     }
     counts = graph.counts()
     return edges, {target: graph.links_to(target) for target in sorted(targets)}, walks, counts
