@@ -1,21 +1,24 @@
 """The index in memory: what a vault's pages hold, searchable right after every edit."""
 
-import math
-import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from datetime import date
-from fnmatch import fnmatchcase
+from datetime import UTC, date, datetime, tzinfo
+from threading import RLock
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Protocol
 
 from wikimem.pages.items import RecallItem
 from wikimem.pages.page import Page
-from wikimem.search.results import Dropped, PageDelta, RetrievalResult, RetrievalSettings, RetrievedItem
-from wikimem.search.tokens import estimate_tokens, terms
-
-if TYPE_CHECKING:
-    from wikimem.search.graph import LinkGraph
+from wikimem.search.build import Builder, InlineBuilder
+from wikimem.search.corpus import MergePolicy
+from wikimem.search.fusion import rule
+from wikimem.search.graph import LinkGraph
+from wikimem.search.likeness import Likeness
+from wikimem.search.ranking import Temperature
+from wikimem.search.request import Moment, TimeRange, check
+from wikimem.search.results import Degraded, PageDelta, RetrievalResult, RetrievalSettings
+from wikimem.search.retrieval import Sources, answer
+from wikimem.search.shelf import Shelf, text_of
+from wikimem.search.vectors import Embedder, Vector, VectorIndex
 
 
 class PageSource(Protocol):
@@ -35,33 +38,56 @@ class PageSource(Protocol):
         """Return one page as it is now, None when it is gone."""
 
 
-def _fold(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", text).split())
-
-
 class MemoryIndex:
-    """Every item of a vault, ranked by BM25, expanded by links."""
+    """Every item of a vault: ranked by BM25 (and vectors), expanded by links, gated by time.
+
+    It builds itself from `source` and, before every answer, reads again what `source` says has changed. A source that
+    never has anything to say leaves the feeding to `replace_page` and `remove_page`. Safe for threads: one lock, held
+    for the length of a query or an edit; a merge or build holds it only to begin and to end.
+
+    `now` gives the moment (UTC); `today`, where given, the day, whatever the caller's zone. `inline_merges` False:
+    `retrieve` never merges, the owner calls `merge` in a worker thread while `merge_due()`.
+    """
 
     def __init__(
         self,
         source: PageSource,
         *,
-        embedder: Any = None,
-        vectors: Any = None,
+        embedder: Embedder | None = None,
+        vectors: VectorIndex | None = None,
         settings: RetrievalSettings | None = None,
-        today: Callable[[], date] = date.today,
+        today: Callable[[], date] | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        temperature: Temperature | None = None,
+        policy: MergePolicy | None = None,
+        inline_merges: bool = True,
     ) -> None:
-        from wikimem.search.graph import LinkGraph  # noqa: PLC0415
-
+        self.graph = LinkGraph()
         self.settings = settings or RetrievalSettings()
-        self.graph: LinkGraph = LinkGraph()
+        self.temperature = temperature
+        self.inline_merges = inline_merges
         self._source = source
         self._today = today
+        self._now = now
+        self._policy = policy
+        self._lock = RLock()
         self._pages: dict[str, Page] = {}
-        self._counts: dict[str, Counter[str]] = {}
-        self._items: dict[str, RecallItem] = {}
+        self._wiki, self._diary = Shelf(policy), Shelf(policy)
+        self._likeness = Likeness(embedder, vectors)
         self._revision = -1
         self.rebuild()
+
+    # ------------------------------------------------------------------ pages
+
+    @property
+    def settings(self) -> RetrievalSettings:
+        """How answers are ranked and cut. Setting it raises `InvalidInput` for an unknown fusion rule."""
+        return self._settings
+
+    @settings.setter
+    def settings(self, settings: RetrievalSettings) -> None:
+        rule(settings.fusion)
+        self._settings = settings
 
     @property
     def pages(self) -> Mapping[str, Page]:
@@ -71,105 +97,192 @@ class MemoryIndex:
     @property
     def item_count(self) -> int:
         """How many items there are, diary entries included."""
-        return len(self._items)
+        return len(self._wiki) + len(self._diary)
 
-    def rebuild(self) -> None:
-        """Read everything again."""
-        self._revision = self._source.revision
-        self._pages.clear()
-        self._counts.clear()
-        self._items.clear()
-        self.graph.clear()
-        for page in self._source.pages():
-            self.replace_page(page)
+    def rebuild(self, builder: Builder | None = None) -> None:
+        """Read every page again and build the arrays anew; the answers in between are the old ones."""
+        revision = self._source.revision
+        pages = list(self._source.pages())
+        wiki, diary = Shelf(self._policy), Shelf(self._policy)
+        for shelf, kind in ((wiki, "wiki"), (diary, "diary")):
+            slots, texts = shelf.reserve([page for page in pages if page.kind == kind])
+            job = shelf.corpus.begin_build(slots, texts)
+            shelf.corpus.finish_build(job, (builder or InlineBuilder()).build(job))
+        with self._lock:
+            self.graph.clear()
+            for page in pages:
+                self.graph.replace_page(page)
+            self._pages = {page.path: page for page in pages}
+            self._wiki, self._diary = wiki, diary
+            self._likeness = Likeness(self._likeness.embedder, self._likeness.vectors)
+            self._revision = revision
 
     def replace_page(self, page: Page) -> PageDelta:
         """Take a page as it is now; its items are searchable when this returns."""
-        old = {item.address: item for item in self._pages[page.path].items} if page.path in self._pages else {}
-        new = {item.address: item for item in page.items}
-        self._pages[page.path] = page
-        for address in old.keys() - new.keys():
-            self._drop(address)
-        for address, item in new.items():
-            self._items[address] = item
-            if page.kind == "wiki":
-                self._counts[address] = Counter(terms(f"{item.name} {item.name} {item.content}"))
-        self.graph.replace_page(page)
-        return PageDelta(
-            added=tuple(item for address, item in new.items() if address not in old),
-            updated=tuple((old[a], item) for a, item in new.items() if a in old and old[a] != item),
-            removed=tuple(item for address, item in old.items() if address not in new),
-        )
+        with self._lock:
+            before = self._pages.get(page.path)
+            if before is not None and before.kind != page.kind:
+                self.remove_page(page.path)
+                before = None
+            shelf = self._shelf(page)
+            self._pages[page.path] = page
+            delta = shelf.replace(before, page)
+            self.graph.replace_page(page)
+            return delta
 
     def remove_page(self, path: str) -> PageDelta:
         """Forget a page."""
-        page = self._pages.pop(path, None)
-        if page is None:
-            return PageDelta()
-        for item in page.items:
-            self._drop(item.address)
-        self.graph.remove_page(path)
-        return PageDelta(removed=page.items)
+        with self._lock:
+            page = self._pages.pop(path, None)
+            if page is None:
+                return PageDelta()
+            self.graph.remove_page(path)
+            return self._shelf(page).remove(page)
 
-    def _drop(self, address: str) -> None:
-        self._items.pop(address, None)
-        self._counts.pop(address, None)
+    # ---------------------------------------------------------------- look-up
 
     def get(self, address: str) -> RecallItem | None:
-        """Return an item by its address."""
-        exact = self._items.get(address)
-        if exact is not None:
-            return exact
-        folded = _fold(address)
-        found = [item for key, item in self._items.items() if _fold(key) == folded]
-        return found[0] if len(found) == 1 else None
+        """Return an item by its address: exact, else the one that matches under NFC and collapsed white space."""
+        category, colon, rest = address.partition(":")
+        if not colon:
+            return None
+        with self._lock:
+            self._refresh()
+            for shelf in (self._wiki, self._diary):
+                slot = shelf.find(category, rest)
+                if slot is not None:
+                    return shelf.rows.item(slot)
+        return None
 
     def items(self, category: str | None = None) -> list[RecallItem]:
-        """Return the wiki items, or those of one category (a day: its entries)."""
-        return [
-            item
-            for page in self._pages.values()
-            if (page.kind == "wiki" if category is None else page.category == category)
-            for item in page.items
-        ]
+        """Return the wiki's items page by page, or those of one category; of a day its entries."""
+        with self._lock:
+            self._refresh()
+            if category is None:
+                paths = sorted(path for path, page in self._pages.items() if page.kind == "wiki")
+            else:
+                paths = sorted([*self._wiki.paths(category), *self._diary.paths(category)])
+            return [item for path in paths for item in self._pages[path].items]
 
     def categories(self) -> list[tuple[str, int]]:
         """Return every wiki category with the number of its items."""
-        return sorted((page.category, len(page.items)) for page in self._pages.values() if page.kind == "wiki")
+        with self._lock:
+            self._refresh()
+            return sorted((page.category, len(page.items)) for page in self._pages.values() if page.kind == "wiki")
 
-    def retrieve(
+    # --------------------------------------------------------------- retrieve
+
+    def retrieve(  # noqa: PLR0917 - the order of the format's origin, which callers pass by place
         self,
         query: str,
         limit: int = 10,
         budget_tokens: int | None = None,
         expand_links: bool = True,
         explain: bool = False,
-        time_range: Any = None,
+        time_range: TimeRange | None = None,
         tz: str | None = None,
         *,
         category: str | None = None,
         owner: str | None = None,
         tag: str | None = None,
-        since: str | None = None,
-        until: str | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        query_vector: Vector | Degraded | None = None,
     ) -> RetrievalResult:
-        """Answer a query."""
-        self._refresh()
-        query_terms = list(dict.fromkeys(terms(query)))
-        ranked = self._ranked(query_terms, lambda i: category is None or fnmatchcase(i.category, category))
-        sequence = self._expanded(ranked[:limit], query_terms, expand_links)
-        used = 0
-        kept: list[RetrievedItem] = []
-        budget = budget_tokens if budget_tokens is not None else self.settings.budget_tokens
-        for entry in sequence:
-            if kept and budget is not None and used + entry.tokens_est > budget:
-                break
-            kept.append(entry)
-            used += entry.tokens_est
-        dropped = [Dropped(e.item.address, "budget", e.score, e.tokens_est) for e in sequence[len(kept) :]]
-        return RetrievalResult(tuple(kept), budget, used, dropped=tuple(dropped) if explain else ())
+        """Answer a query. Raises `InvalidInput` for an argument that cannot be taken, nothing else.
+
+        `limit` counts hits before links are added. `time_range` is an inclusive pair of days (ISO text or dates);
+        `tz` names the zone that "yesterday" is meant in. `category` is a glob, `tag` covers nested tags, `since` and
+        `until` bound an item's `ts`. `query_vector` spares the embedder: the vector, or why there is none.
+        """
+        request = check(
+            query, limit, budget_tokens, time_range, tz, expand_links=expand_links, explain=explain, category=category,
+            owner=owner, tag=tag, since=since, until=until,
+        )  # fmt: skip
+        vector = query_vector
+        if vector is None and self._likeness.there and query.strip():
+            # Outside the lock: an embedder may take its whole deadline.
+            vector = self._likeness.query_vector(query)
+        with self._lock:
+            self._refresh()
+            if self.inline_merges:
+                self.merge()
+            sources = Sources(
+                self._wiki, self._diary, self.graph, self._likeness, self.settings, self._day, self.temperature
+            )
+            return answer(sources, request, vector)
+
+    # ----------------------------------------------------------------- merges
+
+    def merge_due(self) -> bool:
+        """Whether enough has changed for a merge to be worth its work."""
+        return self._wiki.corpus.merge_due() or self._diary.corpus.merge_due()
+
+    @property
+    def unmerged(self) -> int:
+        """How many rows were added or removed since the last merge."""
+        return self._wiki.corpus.pending + self._diary.corpus.pending
+
+    def merge(self, builder: Builder | None = None, *, settled: bool = False) -> bool:
+        """Merge what is due (with `settled` everything that is newer) and say whether there was anything.
+
+        Meant for a worker thread: queries and edits go on while it computes.
+        """
+        worked = False
+        for shelf in (self._wiki, self._diary):
+            corpus = shelf.corpus
+            with self._lock:
+                if corpus.busy or not (corpus.pending if settled else corpus.merge_due()):
+                    continue
+                job = corpus.begin_merge()
+            try:
+                merged = (builder or InlineBuilder()).merge(job)
+            except BaseException:
+                with self._lock:
+                    corpus.abandon()
+                raise
+            with self._lock:
+                corpus.finish_merge(job, merged)
+            worked = True
+        return worked
+
+    def rebuild_arrays(self, builder: Builder) -> None:
+        """Build both corpora anew from the texts in memory, with a vocabulary of only what is used.
+
+        Meant for a worker thread: queries and edits go on while it computes, and what they change is kept.
+        """
+        for shelf in (self._wiki, self._diary):
+            with self._lock:
+                if shelf.corpus.busy:
+                    continue
+                slots: list[int] = []
+                texts: list[str] = []
+                for path, slot in shelf.slots():
+                    slots.append(slot)
+                    texts.append(text_of(shelf.rows.item(slot), self._pages[path]))
+                job = shelf.corpus.begin_build(slots, texts)
+            try:
+                built = builder.build(job)
+            except BaseException:
+                with self._lock:
+                    shelf.corpus.abandon()
+                raise
+            with self._lock:
+                shelf.corpus.finish_build(job, built)
+
+    # ---------------------------------------------------------------- private
+
+    def _shelf(self, page: Page) -> Shelf:
+        return self._wiki if page.kind == "wiki" else self._diary
+
+    def _day(self, zone: tzinfo | None) -> date:
+        if self._today is not None:
+            return self._today()
+        # `astimezone(None)` is the host's zone, with the daylight saving of that moment.
+        return self._now().astimezone(zone).date()
 
     def _refresh(self) -> None:
+        """Read again what the source has written since the last look."""
         revision = self._source.revision
         if revision == self._revision:
             return
@@ -184,33 +297,3 @@ class MemoryIndex:
             else:
                 self.replace_page(page)
         self._revision = revision
-
-    def _ranked(self, query_terms: list[str], keep: Callable[[RecallItem], bool]) -> list[tuple[float, str]]:
-        total = len(self._counts) or 1
-        average = sum(sum(c.values()) for c in self._counts.values()) / total or 1.0
-        scores: Counter[str] = Counter()
-        for term in query_terms:
-            having = {a: c for a, c in self._counts.items() if term in c}
-            idf = math.log(1 + (total - len(having) + 0.5) / (len(having) + 0.5))
-            for address, counts in having.items():
-                norm = 0.9 * (0.6 + 0.4 * sum(counts.values()) / average)
-                scores[address] += idf * counts[term] / (counts[term] + norm)
-        return sorted(((s, a) for a, s in scores.items() if keep(self._items[a])), key=lambda e: (-e[0], e[1]))
-
-    def _expanded(self, hits: list[tuple[float, str]], query_terms: list[str], expand: bool) -> list[RetrievedItem]:
-        seen: set[str] = set()
-        sequence: list[RetrievedItem] = []
-        for score, address in hits:
-            if address not in seen:
-                seen.add(address)
-                item = self._items[address]
-                matched = tuple(t for t in query_terms if t in self._counts[address])
-                tokens = estimate_tokens(item.content)
-                sequence.append(RetrievedItem(item, "hit", score, score, None, None, matched, tokens))
-            for edge in self.graph.links_from(address) if expand else ():
-                target = self._items.get(edge.target)
-                if edge.state == "resolved" and target is not None and edge.target not in seen:
-                    seen.add(edge.target)
-                    tokens = estimate_tokens(target.content)
-                    sequence.append(RetrievedItem(target, "link", None, None, None, address, (), tokens))
-        return sequence

@@ -1,17 +1,199 @@
-"""Text to terms, one way for all languages, and the size of a text in tokens."""
+"""A query to its terms, a text to its size: one way for all languages, no setting."""
 
 import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
 
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
-_ESTIMATE = re.compile(f"[{_CJK}]|[^\\s{_CJK}]+")
-_WORDS = re.compile(f"[{_CJK}]|[^\\W{_CJK}]+")
+from bm25s.stopwords import STOPWORDS_EN_PLUS
+
+from wikimem.search.scripts import CJK_RANGES, UNSPACED_RANGES, patterns
+from wikimem.search.words import Kind, expand
+
+# The long list: it holds the question words, which are worth 5 points on chat turns. Only queries drop them.
+STOP_WORDS = frozenset(STOPWORDS_EN_PLUS)
+WEIGHTS = {
+    Kind.WORD: 1.0,
+    Kind.CHARACTER: 1.0,
+    Kind.PAIR: 1.0,
+    Kind.TRIPLE: 1.0,
+    Kind.SHORT: 1.0,
+    Kind.SYMBOL: 1.0,
+    Kind.WHOLE: 1.0,
+    Kind.FOLDED: 0.5,
+    Kind.PREFIX: 0.5,
+    Kind.PART: 0.5,
+}
+_GENERAL = STOP_WORDS | {"happen", "happened", "happens", "anything", "everything", "diary", "today"}
+_GENERAL_CHARACTERS = frozenset(
+    "的了吗嗎呢吧啊呀我你您都有什么麼做过過在发發生事情干幹些哪はがをにのでとも何なかしたましありことだっけ"
+)
+# A whole document as a query: a word that it says a hundred times shall not be all that counts.
+_MOST_REPEATS = 8
+_SHORT_RUN = 200
+_LETTERS_PER_WORD = 4
+_SURROGATES = re.compile("[\ud800-\udfff]")
+# Between CJK characters punctuation has no space around it and is no word.
+_CJK_PUNCTUATION = (
+    "\u3001-\u3004\u3008-\u3020\u3030\u30fb\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
+    "\u2014\u2018-\u201d\u2026"
+)
+
+
+class QueryTerm(NamedTuple):
+    """One term of a query.
+
+    `shown` is what a person reads for it, `word` what was typed, in lower case; `run` and `at` say where in a run
+    without spaces it stands (`run` -1: it is a word).
+    """
+
+    text: str
+    kind: Kind
+    weight: float
+    shown: str
+    word: str
+    run: int = -1
+    at: int = 0
+
+
+def normalize(text: str) -> str:
+    """Return text as the patterns expect it: NFKC, no soft hyphens. Case is kept: it shows where `camelCase` parts."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFKC", text).replace("\u00ad", "")
+
+
+def query_terms(query: str) -> list[QueryTerm]:
+    """Return the distinct terms of a query in the order in which they stand, repeats added up in the weight.
+
+    English function and question words are dropped unless nothing else is left.
+    """
+    text = normalize(_SURROGATES.sub("\ufffd", query))
+    words = Counter(patterns().surface.findall(text))
+    found = [*_words(words, STOP_WORDS), *_runs(text)] or list(_words(words, frozenset()))
+    merged: dict[str, QueryTerm] = {}
+    for term in found:
+        before = merged.setdefault(term.text, term)
+        if before is not term and before.weight < _MOST_REPEATS:
+            merged[term.text] = before._replace(weight=before.weight + term.weight)
+    return list(merged.values())
+
+
+def _words(surfaces: Counter[str], stop: frozenset[str]) -> Iterator[QueryTerm]:
+    for surface, times in surfaces.items():
+        dropped = False
+        for term in expand(surface):
+            if term.kind is Kind.WORD:
+                dropped = term.shown in stop
+            if not dropped or term.kind is Kind.WHOLE:
+                yield QueryTerm(
+                    term.text, term.kind, WEIGHTS[term.kind] * min(times, _MOST_REPEATS), term.shown, term.word
+                )
+
+
+def _runs(text: str) -> Iterator[QueryTerm]:
+    if text.isascii():
+        return
+    pattern = patterns()
+    for number, run in enumerate(pattern.cjk.findall(text)):
+        yield from _grams(run, 1, Kind.CHARACTER, number)
+        yield from _grams(run, 2, Kind.PAIR, number)
+    for number, run in enumerate(pattern.unspaced.findall(text), start=len(text)):
+        low = run.lower()
+        yield from _grams(low, 3, Kind.TRIPLE, number) if len(low) > 2 else _grams(low, len(low), Kind.SHORT, number)
+    for symbol in pattern.symbol.findall(text):
+        for term, part in symbol_terms(symbol):
+            yield QueryTerm(term, Kind.SYMBOL, 0.5 if part else 1.0, term, term)
+
+
+def _grams(run: str, length: int, kind: Kind, number: int) -> Iterator[QueryTerm]:
+    pieces = run if length == 1 else map("".join, zip(*(run[at:] for at in range(length)), strict=False))
+    if len(run) <= _SHORT_RUN:
+        for at, gram in enumerate(pieces):
+            yield QueryTerm(gram, kind, WEIGHTS[kind], gram, gram, number, at)
+        return
+    # A pasted page: where a piece stands no longer matters, so each is shown alone.
+    for at, (gram, times) in enumerate(Counter(pieces).items()):
+        yield QueryTerm(gram, kind, WEIGHTS[kind] * min(times, _MOST_REPEATS), gram, gram, number, at * (length + 1))
+
+
+def symbol_terms(symbol: str) -> list[tuple[str, bool]]:
+    """Return an emoji or symbol whole, without its variation selector, and each picture in it (True: a part)."""
+    whole = symbol.replace("\ufe0f", "")
+    parts = patterns().symbol_part.findall(whole)
+    return [(whole, False), *((part, True) for part in dict.fromkeys(parts) if part != whole and _pictures(part))]
+
+
+def _pictures(part: str) -> bool:
+    """Whether a symbol says something alone: half a flag and a skin tone do not."""
+    return not ("\U0001f1e6" <= part <= "\U0001f1ff" or "\U0001f3fb" <= part <= "\U0001f3ff")
+
+
+def matched(terms: Sequence[QueryTerm], hit: Sequence[bool]) -> tuple[str, ...]:
+    """Return the words of a query that an item holds, as they were typed.
+
+    A word of which only the beginning was found ends in `…`. Of a run without spaces each stretch is one word.
+    """
+    words: dict[str, None] = {}
+    begun: list[tuple[str, str]] = []
+    for term, found in zip(terms, hit, strict=True):
+        if found and term.run < 0:
+            if term.kind is Kind.PREFIX:
+                begun.append((term.word, term.shown))
+            else:
+                words[term.word] = None
+    words.update((shown, None) for word, shown in begun if word not in words)
+    for run in dict.fromkeys(term.run for term, found in zip(terms, hit, strict=True) if found and term.run >= 0):
+        words.update((word, None) for word in _stretches(terms, hit, run))
+    return tuple(words)
+
+
+def _stretches(terms: Sequence[QueryTerm], hit: Sequence[bool], run: int) -> Iterator[str]:
+    covered: dict[int, str] = {}
+    for term, found in zip(terms, hit, strict=True):
+        if found and term.run == run:
+            covered.update((term.at + offset, char) for offset, char in enumerate(term.text))
+    places = sorted(covered)
+    start = 0
+    for end in range(1, len(places) + 1):
+        if end == len(places) or places[end] != places[end - 1] + 1:
+            yield "".join(covered[place] for place in places[start:end])
+            start = end
+
+
+def says_nothing(text: str) -> bool:
+    """Tell whether a question, its time taken out, asks for nothing in particular: "what did I do", 做了什么."""
+    clean = normalize(_SURROGATES.sub("\ufffd", text))
+    pattern = patterns()
+    return (
+        all(
+            word.lower() in _GENERAL
+            for surface in pattern.surface.findall(clean)
+            for word in pattern.word.findall(surface)
+        )
+        and all(set(run) <= _GENERAL_CHARACTERS for run in pattern.cjk.findall(clean))
+        and not pattern.unspaced.search(clean)
+        and not pattern.symbol.search(clean)
+    )
 
 
 def estimate_tokens(text: str) -> int:
-    """Return the size of `text`: one for each word (a run without white space) and each CJK character."""
-    return len(_ESTIMATE.findall(text))
+    """Return the size of `text`: one for each word (a run without white space) and each CJK character.
+
+    Thai, Lao, Khmer and Burmese words are counted as four letters each, because nothing on the page divides them.
+    """
+    if text.isascii():
+        return len(text.split())
+    words, cjk, unspaced = _sizes()
+    letters = sum(map(len, unspaced.findall(text)))
+    return len(words.findall(text)) + len(cjk.findall(text)) + -(-letters // _LETTERS_PER_WORD)
 
 
-def terms(text: str) -> list[str]:
-    """Return the terms of a text."""
-    return _WORDS.findall(text.lower())
+@cache
+def _sizes() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    cjk, unspaced = (
+        "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in ranges) for ranges in (CJK_RANGES, UNSPACED_RANGES)
+    )
+    return re.compile(f"[^\\s{cjk}{unspaced}{_CJK_PUNCTUATION}]+"), re.compile(f"[{cjk}]"), re.compile(f"[{unspaced}]+")

@@ -1,0 +1,87 @@
+"""The cosine of every row with the query, where an embedder and vectors are there; else what is wrong with them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from wikimem.search.bm25 import FloatArray, LongArray
+from wikimem.search.pool import Pool, joined
+from wikimem.search.results import Degraded
+from wikimem.search.shelf import Shelf
+from wikimem.search.vectors import Embedder, Vector, VectorIndex
+
+
+class Likeness:
+    """Knows which vector belongs to which row, and asks the embedder for the query's."""
+
+    def __init__(self, embedder: Embedder | None, vectors: VectorIndex | None) -> None:
+        self.embedder = embedder
+        self.vectors = vectors
+        self._rows: dict[Shelf, LongArray] = {}
+        self._generation = -1
+
+    @property
+    def there(self) -> bool:
+        """Whether the second signal was asked for at all."""
+        return self.embedder is not None and self.vectors is not None
+
+    def query_vector(self, query: str) -> Vector | Degraded:
+        """Return the query's vector, or why there is none."""
+        if self.embedder is None:
+            return Degraded("no-embedder", "no embedder is configured")
+        try:
+            vector = np.asarray(self.embedder.embed_query(query), np.float32)
+        except Exception as error:  # noqa: BLE001 - fail-open edge: the embedder is foreign code, the answer is not its
+            hint = "the answer is by words alone; see `wikimem status`"
+            return Degraded("embedder-failed", f"the query has no vector: {error}", hint)
+        if vector.ndim != 1 or not np.isfinite(vector).all():
+            return Degraded("embedder-failed", "the query's vector is not a row of finite numbers")
+        return vector
+
+    def cosines(self, pool: Pool, vector: Vector) -> FloatArray | Degraded | None:
+        """Return the cosine for every place of the pool, NaN without a vector; None when nothing has one yet."""
+        vectors, embedder = self.vectors, self.embedder
+        if vectors is None or vectors.dim == 0:
+            return None
+        model = embedder.model if embedder is not None else vectors.model
+        if (vectors.model and vectors.model != model) or vectors.dim != len(vector):
+            return Degraded(
+                "vectors-mismatch",
+                f"the vectors are of {vectors.model}, {vectors.dim} wide; the query's is of {model}, {len(vector)}",
+                "run `wikimem embed --reset` to make them anew with this model",
+            )
+        every = vectors.cosines(vector)
+        if not len(every):
+            return None
+        parts = [self._spread(part.shelf, every) for part in pool.parts]
+        return joined(parts)
+
+    def forget(self, shelf: Shelf, slots: Sequence[int]) -> None:
+        """Look these rows up again: their items have changed."""
+        known = self._rows.get(shelf)
+        if known is not None:
+            known[[slot for slot in slots if slot < len(known)]] = -1
+
+    def _spread(self, shelf: Shelf, every: Vector) -> FloatArray:
+        rows = self._rows_of(shelf)
+        values = np.full(len(rows), np.nan, np.float32)
+        known = (rows >= 0) & (rows < len(every))
+        values[known] = every[rows[known]]
+        return values
+
+    def _rows_of(self, shelf: Shelf) -> LongArray:
+        """Return the vector row of each slot. Rows are only added, so only what has none yet is looked up."""
+        vectors = self.vectors
+        top = shelf.corpus.top
+        if vectors is None:
+            return np.full(top, -1, np.int64)
+        if vectors.generation != self._generation:
+            self._rows.clear()
+            self._generation = vectors.generation
+        known = self._rows.get(shelf, np.empty(0, np.int64))
+        if len(known) < top:
+            known = np.concatenate((known, np.full(top - len(known), -1, np.int64)))
+        missing = [slot for slot in np.flatnonzero(known < 0).tolist() if shelf.rows.items[slot] is not None]
+        known[missing] = vectors.rows([shelf.rows.hash(slot) for slot in missing])
+        self._rows[shelf] = known
+        return known

@@ -1,0 +1,125 @@
+"""A shelf: the items of one kind (wiki or diary), as rows to score, columns to filter by, and pages to look up."""
+
+from collections.abc import Iterator
+from datetime import date
+
+from wikimem.pages.items import RecallItem
+from wikimem.pages.page import Page
+from wikimem.search.corpus import Corpus, MergePolicy
+from wikimem.search.results import PageDelta
+from wikimem.search.rows import Rows
+from wikimem.text.document import visible_text
+from wikimem.text.names import fold_name, is_day
+
+
+class Shelf:
+    """Pages by path, their items by slot. Not safe for threads by itself."""
+
+    def __init__(self, policy: MergePolicy | None = None) -> None:
+        self.corpus = Corpus(policy)
+        self.rows = Rows()
+        # The slots of a page's items by what stands after the colon in their address.
+        self._slots: dict[str, dict[str, int]] = {}
+        self._paths: dict[str, list[str]] = {}
+
+    def __len__(self) -> int:
+        return self.corpus.documents
+
+    def replace(self, before: Page | None, page: Page) -> PageDelta:
+        """Take a page as it is now. Rows of items whose words stayed the same are kept."""
+        if before is None:
+            self._paths.setdefault(page.category, []).append(page.path)
+        slots = self._slots.setdefault(page.path, {})
+        new = {_key(item): item for item in page.items}
+        day = date.fromisoformat(page.category) if page.kind == "diary" and is_day(page.category) else None
+        gone = [key for key in slots if key not in new]
+        removed = [self.rows.item(slots[key]) for key in gone]
+        updated: list[tuple[RecallItem, RecallItem]] = []
+        fresh: list[RecallItem] = []
+        outdated: list[int] = []
+        for key, item in new.items():
+            slot = slots.get(key)
+            if slot is None:
+                fresh.append(item)
+                continue
+            old = self.rows.item(slot)
+            if old != item:
+                updated.append((old, item))
+            if old.content != item.content:
+                outdated.append(slot)
+                fresh.append(item)
+            else:
+                self.rows.put(slot, item, day=day)
+        added = tuple(item for item in fresh if _key(item) not in slots)
+        self._drop([*(slots.pop(key) for key in gone), *outdated])
+        for slot, item in zip(self.corpus.add([text_of(item, page) for item in fresh]), fresh, strict=True):
+            slots[_key(item)] = slot
+            self.rows.put(slot, item, day=day)
+        return PageDelta(added, tuple(updated), tuple(removed))
+
+    def remove(self, page: Page) -> PageDelta:
+        """Forget a page."""
+        slots = self._slots.pop(page.path, {})
+        removed = tuple(self.rows.item(slot) for slot in slots.values())
+        self._drop(list(slots.values()))
+        paths = self._paths[page.category]
+        paths.remove(page.path)
+        if not paths:
+            del self._paths[page.category]
+        return PageDelta(removed=removed)
+
+    def reserve(self, pages: list[Page]) -> tuple[list[int], list[str]]:
+        """Take many pages into an empty shelf; a build of the returned slots and texts makes them searchable."""
+        entries = [(page, item) for page in pages for item in page.items]
+        slots = self.corpus.reserve(len(entries))
+        for page in pages:
+            self._paths.setdefault(page.category, []).append(page.path)
+            self._slots[page.path] = {}
+        for slot, (page, item) in zip(slots, entries, strict=True):
+            self._slots[page.path][_key(item)] = slot
+            day = date.fromisoformat(page.category) if page.kind == "diary" and is_day(page.category) else None
+            self.rows.put(slot, item, day=day)
+        return slots, [text_of(item, page) for page, item in entries]
+
+    def find(self, category: str, rest: str) -> int | None:
+        """Return the slot of an address: exact, else the one that matches under NFC and collapsed white space."""
+        for path in self._paths.get(category, ()):
+            slot = self._slots[path].get(rest)
+            if slot is not None:
+                return slot
+        wanted, name = fold_name(category), fold_name(rest)
+        found = {slot for slots in self._folded(wanted) for key, slot in slots.items() if fold_name(key) == name}
+        return found.pop() if len(found) == 1 else None
+
+    def _folded(self, category: str) -> Iterator[dict[str, int]]:
+        paths = self._paths.get(category)
+        # Nearly every category is written the way it is asked for; only the rest looks at all of them.
+        candidates = [category] if paths else [key for key in self._paths if fold_name(key) == category]
+        for key in candidates:
+            for path in self._paths[key]:
+                yield self._slots[path]
+
+    def paths(self, category: str) -> list[str]:
+        """Return the paths of the pages that have a category key."""
+        return self._paths.get(category, [])
+
+    def slots(self) -> Iterator[tuple[str, int]]:
+        """Return the path and slot of every item, page by page."""
+        for path, slots in self._slots.items():
+            for slot in slots.values():
+                yield path, slot
+
+    def _drop(self, slots: list[int]) -> None:
+        self.corpus.remove(slots)
+        for slot in slots:
+            self.rows.clear(slot)
+
+
+def text_of(item: RecallItem, page: Page) -> str:
+    """Return what of an item is searched: its name twice and the visible text; of a diary entry only the text."""
+    content = visible_text(item.content)
+    return content if page.kind == "diary" else f"{item.name}\n{item.name}\n{content}"
+
+
+def _key(item: RecallItem) -> str:
+    return item.address[len(item.category) + 1 :]
