@@ -253,7 +253,7 @@ class Corpus:
         reused = self._free[len(self._free) - min(count, len(self._free)) :]
         del self._free[len(self._free) - len(reused) :]
         slots = [*reused, *range(self.top, self.top + count - len(reused))]
-        self.top = max(self.top, max(slots) + 1)
+        self.top += count - len(reused)
         if self.top > len(self.alive):
             capacity = max(self.top, len(self.alive) * 3 // 2)
             self.alive = np.concatenate((self.alive, np.zeros(capacity - len(self.alive), np.bool_)))
