@@ -121,6 +121,19 @@ def _trailing(body: bytes, newline: bytes, *, last: bool) -> bytes:
     return trailing
 
 
+def removed(doc: Document, start: int, end: int) -> Document | None:
+    """Return the file without an item, None when the rest would then mean something else.
+
+    An end is put in the item's place only where one is needed.
+    """
+    gone = [section for section in doc.sections if section.start == start]
+    for needed in (False, True):
+        left = Document.parse(cut(doc.data, start, end, doc.newline, needed=needed))
+        if is_kept(raw_sections(doc, gone), raw_sections(left)):
+            return left
+    return None
+
+
 def cut(data: bytes, start: int, end: int, newline: bytes, *, needed: bool) -> bytes:
     """Return `data` without an item. With the file's last one goes the blank line that set it off.
 

@@ -1,10 +1,11 @@
 """Any file of a vault, read as the page that it is. Reading never raises on content."""
 
 import re
+from dataclasses import replace
 
 from wikimem.pages.day import read_day_page
 from wikimem.pages.layout import Layout
-from wikimem.pages.page import Page
+from wikimem.pages.page import Page, PageKind
 from wikimem.pages.wiki import read_wiki_page
 from wikimem.text.blocks import flatten_line_ends, scan
 from wikimem.text.problems import Problem
@@ -17,26 +18,38 @@ _CONFLICT_END = re.compile(rb"^>{7}(?:[ \t][^\n]*)?(?:\n|\Z)", re.MULTILINE)
 def read_page(path: str, data: bytes, layout: Layout) -> Page:
     """Read a file by what its path says it is; a file that is no memory gives a page without items."""
     place = layout.classify(path)
-    if place.kind == "diary":
-        return read_day_page(path, data, layout)
-    if place.kind == "wiki":
-        return read_wiki_page(path, data, layout)
+    if place.kind in ("wiki", "diary"):
+        read = read_day_page if place.kind == "diary" else read_wiki_page
+        return _with_markers(read(path, data, layout), data)
     if place.kind == "conflict-copy":
         return Page(path, "wiki", place.category, problems=(conflict_copy_problem(),))
     return Page(path, "wiki", place.category)
 
 
+def _with_markers(page: Page, data: bytes) -> Page:
+    line = git_marker_line(data)
+    if line is None:
+        return page
+    problem = Problem(
+        "git-markers",
+        line,
+        "Git left the marks of an unresolved merge here; writes to this file wait until they are gone.",
+        "Resolve the merge in an editor and save.",
+    )
+    return replace(page, problems=tuple(sorted((*page.problems, problem), key=lambda one: one.line)))
+
+
 def too_large_page(path: str, size: int, layout: Layout) -> Page:
     """Return the page of a file that is larger than `layout.max_file_bytes`: it is not read, only reported."""
     place = layout.classify(path)
-    kind = "diary" if place.kind == "diary" else "wiki"
+    kind: PageKind = "diary" if place.kind == "diary" else "wiki"
     problem = Problem(
         "too-large",
         0,
         f"The file has {size} bytes; files over {layout.max_file_bytes} are not read.",
         "Split it, or raise `limits.max_file_bytes` in the configuration.",
     )
-    return Page(path, kind, place.category, problems=(problem,))  # type: ignore[arg-type]
+    return Page(path, kind, place.category, problems=(problem,))
 
 
 def conflict_copy_problem() -> Problem:

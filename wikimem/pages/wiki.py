@@ -13,11 +13,11 @@ from wikimem.pages.edits import (
     appended,
     closed,
     comment_for,
-    cut,
     ends_line,
     is_kept,
     not_apart,
     raw_sections,
+    removed,
     render_part,
     replaced_body,
 )
@@ -78,11 +78,10 @@ def remove_item(data: bytes, category: str, name: str, *, preamble_items: bool =
     if not matching:
         raise NotFound(f"There is no item {category}:{name}.", hint=f"List them with `wikimem ls {category}`.")
     replaced = tuple(_item(category, part) for part in matching)
-    for needed in (False, True):
-        left = Document.parse(_without(doc, matching, needed=needed))
-        if is_kept(raw_sections(doc, _sections_of(doc, matching)), raw_sections(left)):
-            return Edit(None if _is_bare(left, category) else left.data, replaced)
-    raise not_apart(data)
+    left = _without(doc, matching)
+    if left is None:
+        raise not_apart(data)
+    return Edit(None if _is_bare(left, category) else left.data, replaced)
 
 
 def _matching(doc: Document, category: str, name: str, *, preamble: bool) -> list[Part]:
@@ -92,11 +91,11 @@ def _matching(doc: Document, category: str, name: str, *, preamble: bool) -> lis
     return [part for part in matching if part.heading is not None] or matching
 
 
-def _without(doc: Document, parts: Sequence[Part], *, needed: bool) -> bytes:
-    data = doc.data
+def _without(doc: Document, parts: Sequence[Part]) -> Document | None:
+    left: Document | None = doc
     for part in reversed(parts):
-        data = cut(data, part.start, part.body.end, doc.newline, needed=needed)
-    return data
+        left = removed(left, part.start, part.body.end) if left is not None else None
+    return left
 
 
 def _item(category: str, part: Part, tags: tuple[str, ...] = ()) -> RecallItem:
@@ -118,9 +117,9 @@ def _replaced(
     comment = comment_for(_metadata(item, last.metadata), needed=needed)
     body = render_part(None, content, comment)
     result = replaced_body(doc.data, last.body.start, last.body.end, body, doc.newline)
-    for part in reversed(matching[:-1]):
-        result = cut(result, part.start, part.body.end, doc.newline, needed=needed)
-    new = Document.parse(result)
+    new = _without(Document.parse(result), matching[:-1])
+    if new is None:
+        return None
     name = last.name
     touched = [part for part in wiki_parts(new, category, preamble=last.heading is None) if part.key == last.key]
     if len(touched) != 1 or touched[0].content != content:
@@ -128,7 +127,7 @@ def _replaced(
     if not is_kept(raw_sections(doc, _sections_of(doc, matching)), raw_sections(new, _sections_of(new, touched))):
         return None
     replaced = tuple(_item(category, part) for part in matching)
-    return Edit(result, replaced, (), replace(_item(category, touched[0]), name=name))
+    return Edit(new.data, replaced, (), replace(_item(category, touched[0]), name=name))
 
 
 def _added(doc: Document, category: str, item: RecallItem, content: str, *, needed: bool) -> Edit | None:

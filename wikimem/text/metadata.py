@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from wikimem.text.decoding import replace_improper
+
 _COMMENT = re.compile(r"[ \t]*<!--[ \t]*wikimem:(?P<fields>[^\n\r]*?)-->[ \t]*\Z")
 _KEYS = {"owner": "owner", "source": "source_conv", "ts": "ts"}
 
@@ -63,7 +65,7 @@ def parse_metadata(line: str) -> Metadata | None:
 
 def clean_value(value: str) -> str:
     """Return a value that can stand in the comment: `|` becomes `/`, white space one space, `-->` cannot close it."""
-    flat = " ".join(value.split())
+    flat = " ".join(replace_improper(value).split())
     return flat.replace("|", "/").replace("-->", "--/")
 
 
