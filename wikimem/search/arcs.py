@@ -29,6 +29,12 @@ class Table:
         """The number of nodes."""
         return len(self.first) - 1
 
+    def at_least(self, weight: float) -> "Table":
+        """Return the table without the lighter arcs."""
+        heavy = self.weights >= weight
+        first = np.append(0, np.cumsum(heavy))[self.first]
+        return Table(first, self.heads[heavy], self.tails[heavy], self.weights[heavy])
+
 
 def table_of(keys: Ints, weights: Floats, nodes: int) -> Table:
     """Lay out sorted keys as a table."""
@@ -81,9 +87,10 @@ class Adjacency:
         old = self._out.pop(node, {})
         if new:
             self._out[node] = new
-        for target, _ in old.items() ^ new.items():
-            for direction, arrays in self._sorted.items():
-                arrays.stale.update(_keys(direction, node, target))
+        if self._sorted:
+            for target, _ in old.items() ^ new.items():
+                for direction, arrays in self._sorted.items():
+                    arrays.stale.update(_keys(direction, node, target))
 
     def node(self, name: str) -> int | None:
         """Return an item's number, None when no arc ever touched it."""

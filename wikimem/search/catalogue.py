@@ -58,13 +58,16 @@ class Heading:
 class Outline:
     """What one page offers to links.
 
-    `names` has the addresses of the served items by folded name (a diary entry's also with `#2`), `blocks` an item's
-    address by block id, `title_item` the item that stands for the whole note: its prose above the first heading.
+    `file_name` is folded, its extension included. `names` has the addresses of the served items by folded name (a
+    diary entry's also with `#2`), `blocks` an item's address by block id, `title_item` the item that stands for the
+    whole note: its prose above the first heading.
     """
 
     path: str
     folded_path: str
+    file_name: str
     category: str
+    folded_category: str
     is_day: bool
     names: dict[str, tuple[str, ...]]
     headings: tuple[Heading, ...]
@@ -72,17 +75,11 @@ class Outline:
     aliases: tuple[str, ...]
     title_item: str | None
 
-    @property
-    def file_name(self) -> str:
-        """The folded file name, extension included."""
-        return posixpath.basename(self.folded_path)
-
     def provides(self) -> Iterator[tuple[Key, object]]:
         """Yield every key that this page has a say in, with what it says."""
         yield file_key(self.file_name), self.path
-        category = fold_name(self.category)
         for name, addresses in self.names.items():
-            yield item_key(category, name), addresses
+            yield item_key(self.folded_category, name), addresses
             if not self.is_day:
                 yield label_key(name), addresses
         for alias in self.aliases:
@@ -107,10 +104,13 @@ def outline_of(page: Page) -> Outline:
         names[name] = (*names.get(name, ()), item.address)
     heading_lines = {heading.line for heading in page.headings if heading.level == 2}
     titles = [item.address for item in page.items if item.line not in heading_lines] if page.kind == "wiki" else []
+    folded_path = fold_path(page.path)
     return Outline(
         path=page.path,
-        folded_path=fold_path(page.path),
+        folded_path=folded_path,
+        file_name=posixpath.basename(folded_path),
         category=page.category,
+        folded_category=fold_name(page.category),
         is_day=page.kind == "diary",
         names=names,
         headings=tuple(_heading(heading, names) for heading in page.headings),
@@ -197,7 +197,7 @@ class Catalogue:
         path = outline.path
         self._outlines[path] = outline
         self._paths_by_category[outline.category] = path
-        self._categories.setdefault(fold_name(outline.category), []).append(path)
+        self._categories.setdefault(outline.folded_category, []).append(path)
         self._files.setdefault(outline.file_name, []).append(path)
         for alias in outline.aliases:
             self._aliases.setdefault(alias, []).append(path)
@@ -210,7 +210,7 @@ class Catalogue:
         del self._outlines[path]
         if self._paths_by_category.get(outline.category) == path:
             del self._paths_by_category[outline.category]
-        _take(self._categories, fold_name(outline.category), path)
+        _take(self._categories, outline.folded_category, path)
         _take(self._files, outline.file_name, path)
         for alias in outline.aliases:
             _take(self._aliases, alias, path)

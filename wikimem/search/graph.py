@@ -267,16 +267,17 @@ class LinkGraph:
 
     def _arcs_from(self, node: str, manual: dict[str, list[Record]]) -> dict[str, float]:
         category = node.partition(":")[0]
-        own = [*self._parsed.get(node, ()), *manual.get(node, ())]
-        if self._item_of(category) == node:
-            own += self._parsed.get(category, ())
+        own = self._parsed.get(node, [])
+        if node in manual or (category in self._parsed and self._item_of(category) == node):
+            own = [*own, *manual.get(node, ()), *self._parsed.get(category, ())]
         arcs: dict[str, float] = {}
         for record in own:
             edge = record.edge
-            if edge is not None and edge.state == "resolved":
-                target = self._item_of(edge.target)
-                if target is not None and target != node:
-                    arcs[target] = max(min(edge.weight, HEAVIEST), arcs.get(target, 0.0))
+            if edge is None or edge.state != "resolved":
+                continue
+            target = self._item_of(edge.target) if edge.to_file else edge.target
+            if target is not None and edge.weight > arcs.get(target, 0.0) and target != node:
+                arcs[target] = min(edge.weight, HEAVIEST)
         return arcs
 
 

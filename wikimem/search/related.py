@@ -1,6 +1,6 @@
 """The answer of `related`: what a walk found, ranked by path weight, then temperature, then address."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -28,16 +28,31 @@ def find_related(
     if start is None:
         return (), False
     outof, into = adjacency.table(direction), adjacency.table(_OPPOSITE[direction])
-    walk = Walk(into, outof, start, weight_min)
+    if weight_min is not None:
+        outof, into = outof.at_least(weight_min), into.at_least(weight_min)
+    walk = Walk(into, outof, start)
     levels = walk.run(depth)
     nodes, weights, hops = _heaviest(levels)
     ranked = _rank(adjacency, nodes, _comparable(weights), limit, temperature)
-    items = []
-    for row, address, warmth in ranked:
-        between = levels[hops[row] - 1].between[nodes[row]].tolist()
-        path = (anchor, *map(adjacency.name, between), address)
-        items.append(Related(address, float(f"{weights[row]:.12g}"), int(hops[row]), path, warmth))
+    paths = _paths(adjacency, levels, nodes, hops, [row for row, _, _ in ranked])
+    totals, counts = weights.tolist(), hops.tolist()
+    items = (
+        Related(address, float(f"{totals[row]:.12g}"), counts[row], (anchor, *path, address), warmth)
+        for (row, address, warmth), path in zip(ranked, paths, strict=True)
+    )
     return tuple(items), walk.truncated
+
+
+def _paths(
+    adjacency: Adjacency, levels: list[Labels], nodes: Ints, hops: Ints, rows: list[int]
+) -> Iterator[tuple[str, ...]]:
+    """Yield the addresses between the anchor and each row's item."""
+    between: dict[int, list[int]] = {}
+    for number, level in enumerate(levels, start=1):
+        wanted = [row for row in rows if hops[row] == number]
+        between |= zip(wanted, level.between[nodes[wanted]].tolist(), strict=True)
+    for row in rows:
+        yield tuple(map(adjacency.name, between[row]))
 
 
 def _heaviest(levels: list[Labels]) -> tuple[Ints, Floats, Ints]:

@@ -8,8 +8,9 @@ would take whichever file it met first, the link is ambiguous here and both are 
 import posixpath
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from wikimem.search.catalogue import (
@@ -44,6 +45,8 @@ class Resolution:
     file: str | None = None
     candidates: tuple[str, ...] = ()
 
+
+_REMEMBERED = 16_384  # targets whose reading is kept: the same few thousand names recur all over a vault
 
 NOWHERE = Resolution("unresolved")
 
@@ -99,12 +102,12 @@ class Resolver:
         )
 
     def _item(self, target: str) -> Resolution:
-        category, colon, name = target.partition(":")
-        if not colon:
+        read = _read_item(target)
+        if read is None:
             return NOWHERE
-        folded = fold_name(category), fold_name(name)
-        self._seen.append(item_key(*folded))
-        return _one_item(self._catalogue.items(*folded), target)
+        category, name, key = read
+        self._seen.append(key)
+        return _one_item(self._catalogue.items(category, name), target)
 
     def _named(self, target: str, source_path: str | None) -> Resolution:
         name = fold_name(target)
@@ -126,65 +129,83 @@ class Resolver:
         return Resolution("resolved", outlines[0].title_item, outlines[0].category)
 
     def _file_or_anchor(self, target: str, source_path: str | None) -> Resolution:
-        path, _, anchor = target.partition("#")
-        outlines = self._files(path.strip(), source_path)
-        segments = [segment for segment in anchor.split("#") if segment.strip()]
-        found = [self._anchor(outline, anchor.strip(), segments) for outline in outlines]
-        if len(found) == 1:
-            return found[0]
+        place = _read_place(target)
+        outlines = self._files(place, source_path)
+        if len(outlines) == 1:
+            return self._anchor(outlines[0], place)
         # Files tied: where only some have the heading, telling which is meant would still be a guess.
+        found = [self._anchor(outline, place) for outline in outlines]
         return _ambiguous(one.address or one.file or "" for one in found)
 
-    def _files(self, path: str, source_path: str | None) -> list[Outline]:
+    def _files(self, place: "_Place", source_path: str | None) -> list[Outline]:
         """Return the file that a link's path means; several when Obsidian would take whichever it met first."""
-        if not path:
+        if not place.path:
             here = self._catalogue.outline(source_path) if source_path is not None else None
             return [here] if here is not None else []
-        folded = fold_path(path)
-        names = [folded, f"{folded}.md"] if "." in posixpath.basename(folded) else [f"{folded}.md"]
-        for name in names:
-            found = self._matching(name, source_path)
-            if found:
-                return _spelled(found, path)
+        for path, base, key in place.names:
+            self._seen.append(key)
+            candidates = self._catalogue.files(base)
+            if len(candidates) > 1 or base != path:
+                candidates = _matching(candidates, path, source_path)
+            if candidates:
+                return _spelled(candidates, place.path)
         return []
 
-    def _matching(self, path: str, source_path: str | None) -> list[Outline]:
-        base = posixpath.basename(path)
-        self._seen.append(file_key(base))
-        candidates = self._catalogue.files(base)
-        if len(candidates) <= 1 and base == path:
-            return candidates
-        folder = fold_path(posixpath.dirname(source_path or ""))
-        if path.startswith(("./", "../")):
-            return [c for c in candidates if c.folded_path == posixpath.normpath(posixpath.join(folder, path))]
-        exact = [c for c in candidates if c.folded_path == path.removeprefix("/")]
-        if exact or path.startswith("/"):
-            return exact
-        ending = [c for c in candidates if c.folded_path.endswith(path)]
-        inside = [c for c in ending if not folder or c.folded_path.startswith(f"{folder}/")]
-        nearest = inside or ending
-        shortest = min((len(c.folded_path) for c in nearest), default=0)
-        return [c for c in nearest if len(c.folded_path) == shortest]
-
-    def _anchor(self, outline: Outline, anchor: str, segments: list[str]) -> Resolution:
-        if not segments:
+    def _anchor(self, outline: Outline, place: "_Place") -> Resolution:
+        if not place.chain:
             return Resolution("resolved", None, outline.category)
-        if len(segments) == 1 and segments[0].strip().startswith("^"):
-            block = segments[0].strip().lower()
-            self._seen.append(anchor_key(outline.path, block))
-            address = outline.blocks.get(block[1:])
+        if place.block is not None:
+            self._seen.append(anchor_key(outline.path, f"^{place.block}"))
+            address = outline.blocks.get(place.block)
             return Resolution("unresolved" if address is None else "resolved", address, outline.category)
-        name = fold_name(anchor)
-        self._seen.append(item_key(fold_name(outline.category), name))
-        items = outline.names.get(name)
+        self._seen.append(item_key(outline.folded_category, place.name))
+        items = outline.names.get(place.name)
         if items:
-            return _one_item(items, f"{outline.category}:{anchor}")
-        folded = [fold_heading(segment) for segment in segments]
-        self._seen.append(anchor_key(outline.path, folded[0]) if len(folded) == 1 else outline_key(outline.path))
-        heading = _find_heading(outline.headings, folded)
+            return _one_item(items, f"{outline.category}:{place.anchor}")
+        single = len(place.chain) == 1
+        self._seen.append(anchor_key(outline.path, place.chain[0]) if single else outline_key(outline.path))
+        heading = _find_heading(outline.headings, place.chain)
         if heading is None:
             return Resolution("unresolved", None, outline.category)
         return Resolution("resolved", heading.item, outline.category)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A target as Obsidian reads it: `names` are the folded paths to try, each with its file name and that one's key.
+
+    `anchor` is what follows the first `#`, `name` the same as an item's name, `chain` its segments as headings are
+    compared, `block` the block id where it is one.
+    """
+
+    path: str
+    names: tuple[tuple[str, str, Key], ...]
+    anchor: str
+    name: str
+    chain: tuple[str, ...]
+    block: str | None
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _read_place(target: str) -> _Place:
+    path, _, anchor = target.partition("#")
+    path, anchor = path.strip(), anchor.strip()
+    folded = fold_path(path)
+    # A name with a dot is tried as it stands first: `a.md`, `v1.2`.
+    tried = (folded, f"{folded}.md") if "." in posixpath.basename(folded) else (f"{folded}.md",)
+    names = tuple((name, posixpath.basename(name), file_key(posixpath.basename(name))) for name in tried)
+    segments = [segment.strip() for segment in anchor.split("#") if segment.strip()]
+    block = segments[0][1:].lower() if len(segments) == 1 and segments[0].startswith("^") else None
+    return _Place(path, names, anchor, fold_name(anchor), tuple(map(fold_heading, segments)), block)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _read_item(target: str) -> tuple[str, str, Key] | None:
+    category, colon, name = target.partition(":")
+    if not colon:
+        return None
+    category, name = fold_name(category), fold_name(name)
+    return category, name, item_key(category, name)
 
 
 Rule = Callable[[Resolver, str, str | None], Resolution]
@@ -209,9 +230,9 @@ def _first(found: Resolution, *others: Callable[[], Resolution]) -> Resolution:
     return best
 
 
-def _one_item(addresses: Iterable[str], written: str) -> Resolution:
+def _one_item(addresses: Sequence[str], written: str) -> Resolution:
     """Resolve to the one address; of several the one that is spelled exactly as written, else ambiguous."""
-    found = sorted(addresses)
+    found = sorted(addresses) if len(addresses) > 1 else addresses
     if len(found) > 1:
         exact = [address for address in found if address == written]
         if len(exact) != 1:
@@ -227,6 +248,22 @@ def _ambiguous(names: Iterable[str]) -> Resolution:
     return Resolution("ambiguous", candidates=candidates) if candidates else NOWHERE
 
 
+def _matching(candidates: list[Outline], path: str, source_path: str | None) -> list[Outline]:
+    """Return which of the files of one name a folded path means, seen from the linking note."""
+    folder = fold_path(posixpath.dirname(source_path or ""))
+    if path.startswith(("./", "../")):
+        wanted = posixpath.normpath(posixpath.join(folder, path))
+        return [c for c in candidates if c.folded_path == wanted]
+    exact = [c for c in candidates if c.folded_path == path.removeprefix("/")]
+    if exact or path.startswith("/"):
+        return exact
+    ending = [c for c in candidates if c.folded_path.endswith(path)]
+    inside = [c for c in ending if not folder or c.folded_path.startswith(f"{folder}/")]
+    nearest = inside or ending
+    shortest = min((len(c.folded_path) for c in nearest), default=0)
+    return [c for c in nearest if len(c.folded_path) == shortest]
+
+
 def _spelled(outlines: list[Outline], path: str) -> list[Outline]:
     """Of files that fold alike, keep the one that is spelled exactly as the link writes it."""
     if len(outlines) < 2:
@@ -239,7 +276,7 @@ def _spelled(outlines: list[Outline], path: str) -> list[Outline]:
     return outlines
 
 
-def _find_heading(headings: tuple[Heading, ...], chain: list[str]) -> Heading | None:
+def _find_heading(headings: tuple[Heading, ...], chain: tuple[str, ...]) -> Heading | None:
     """Return the first heading that fits the last segment, each segment strictly deeper under the one before."""
     # `open_until[i]`: the level of the heading that matches segment i, while the scan is still below it.
     matched: list[int] = []

@@ -49,21 +49,20 @@ class _Arcs:
 class _Queries:
     """What paths are asked for, one row each: they visit no node of the row of `forbidden`, and outweigh `need`.
 
-    The first column of `forbidden` is the node that the path ends at.
+    The first column of `forbidden` is the node that the path ends at. `need` None: any path will do.
     """
 
     forbidden: Ints
-    need: Floats
+    need: Floats | None = None
 
 
 class Walk:
     """One search from `start`. `into` has the arcs by the node they reach, `outof` by the node they leave."""
 
-    def __init__(self, into: Table, outof: Table, start: int, weight_min: float | None, work: int = WORK_LIMIT) -> None:
+    def __init__(self, into: Table, outof: Table, start: int, work: int = WORK_LIMIT) -> None:
         self._into = into
         self._outof = outof
         self._start = start
-        self._weight_min = weight_min
         self._work = work
         self._levels: list[Labels] = []
         self.truncated = False
@@ -74,12 +73,10 @@ class Walk:
         first = Labels.empty(nodes, 1)
         arcs = _arcs_of(self._outof, np.array([self._start]))
         first.weights[arcs.tails] = arcs.weights
-        if self._weight_min is not None:
-            first.weights[first.weights < self._weight_min] = _NONE
-        first.weights[self._start] = _NONE
         self._levels = [first]
-        everyone = _Queries(np.arange(nodes)[:, None], np.full(nodes, _NONE))
-        everyone.need[self._start] = np.inf  # no path leads back to where it began
+        everyone = _Queries(np.arange(nodes)[:, None])
+        # Without a label of its own the start is in the middle of no path.
+        first.weights[self._start] = _NONE
         while len(self._levels) < depth and (self._levels[-1].weights > _NONE).any():
             self._levels.append(self._best(everyone, self._frontier(), len(self._levels)))
         return self._levels
@@ -98,29 +95,40 @@ class Walk:
         """Return for each query the heaviest path of `hops + 1` hops that ends with one of the arcs of its group."""
         before = self._levels[hops - 1]
         bounds = before.weights[arcs.tails] + arcs.weights
-        keep = (bounds > queries.need[arcs.group]) & (arcs.tails != self._start)
-        if self._weight_min is not None:
-            keep &= arcs.weights >= self._weight_min
-        for column in queries.forbidden.T[1:]:
-            keep &= arcs.tails != column[arcs.group]
-        arcs, bounds = arcs.where(keep), bounds[keep]
-        between = before.between[arcs.tails]
-        clash = _any_equal(between, queries.forbidden, arcs.group)
-        clear = ~clash
-        best = Labels.empty(len(queries.need), hops + 1)
-        _improve(best, arcs.where(clear), bounds[clear], between[clear])
+        if queries.need is None:
+            bounds[arcs.group == self._start] = _NONE
+        else:
+            keep = bounds > queries.need[arcs.group]
+            for column in queries.forbidden.T[1:]:
+                keep &= arcs.tails != column[arcs.group]
+            arcs, bounds = arcs.where(keep), bounds[keep]
+        best = Labels.empty(len(queries.forbidden), hops + 1)
+        if not len(bounds):
+            return best
+        groups, winners, top = _winners(arcs.group, bounds)
+        between = before.between[arcs.tails[winners]]
+        clash = _any_equal(between, queries.forbidden, groups) & (top > _NONE)
+        _set(best, groups, top, between, arcs.tails[winners], where=~clash)
         if clash.any():
-            self._detours(best, queries, arcs.where(clash), hops)
+            contested = np.zeros(len(queries.forbidden), bool)
+            contested[groups[clash]] = True
+            self._contest(best, queries, arcs.where(contested[arcs.group] & (bounds > _NONE)), hops)
         return best
 
-    def _detours(self, best: Labels, queries: _Queries, arcs: _Arcs, hops: int) -> None:
-        """Improve `best` where the heaviest path to an arc's tail visits a forbidden node, by one that does not.
+    def _contest(self, best: Labels, queries: _Queries, arcs: _Arcs, hops: int) -> None:
+        """Settle the groups whose heaviest arc comes from a path over a forbidden node.
 
-        The most promising arcs of each group go first: a hub has thousands, and one success settles most of them.
+        First by the other arcs, then by detours: for each arc in question the heaviest path to its tail that avoids
+        the forbidden nodes. The most promising arcs of each group go first: a hub has thousands, and one success
+        settles most of them.
         """
         before, batch = self._levels[hops - 1], _FIRST_BATCH
+        clash = _any_equal(before.between[arcs.tails], queries.forbidden, arcs.group)
+        clear = arcs.where(~clash)
+        _improve(best, clear, before.weights[clear.tails] + clear.weights, before.between[clear.tails])
+        arcs = arcs.where(clash)
         while True:
-            floor = np.maximum(best.weights, queries.need)
+            floor = best.weights if queries.need is None else np.maximum(best.weights, queries.need)
             bounds = before.weights[arcs.tails] + arcs.weights
             hopeful = bounds > floor[arcs.group]
             arcs = arcs.where(hopeful)
@@ -172,17 +180,24 @@ def _top_of_groups(group: Ints, bounds: Floats, count: int) -> Bools:
     return marked
 
 
-def _improve(best: Labels, arcs: _Arcs, weights: Floats, between: Ints) -> None:
-    """Give each group its heaviest arc, where that weighs more than what the group has."""
-    if not len(weights):
-        return
-    starts = np.flatnonzero(np.append(True, arcs.group[1:] != arcs.group[:-1]))
+def _winners(group: Ints, weights: Floats) -> tuple[Ints, Ints, Floats]:
+    """Return each group that has rows, its heaviest row, and that row's weight."""
+    starts = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
     top = np.maximum.reduceat(weights, starts)
     hits = np.flatnonzero(weights == np.repeat(top, np.diff(starts, append=len(weights))))
-    chosen = hits[np.searchsorted(hits, starts)]
-    groups = arcs.group[starts]
-    better = top > best.weights[groups]
-    groups, chosen = groups[better], chosen[better]
-    best.weights[groups] = top[better]
-    best.between[groups, :-1] = between[chosen]
-    best.between[groups, -1] = arcs.tails[chosen]
+    return group[starts], hits[np.searchsorted(hits, starts)], top
+
+
+def _improve(best: Labels, arcs: _Arcs, weights: Floats, between: Ints) -> None:
+    """Give each group its heaviest arc, where that weighs more than what the group has."""
+    if len(weights):
+        groups, winners, top = _winners(arcs.group, weights)
+        better = top > best.weights[groups]
+        _set(best, groups, top, between[winners], arcs.tails[winners], where=better)
+
+
+def _set(best: Labels, groups: Ints, weights: Floats, between: Ints, tails: Ints, *, where: Bools) -> None:
+    rows = groups[where]
+    best.weights[rows] = weights[where]
+    best.between[rows, :-1] = between[where]
+    best.between[rows, -1] = tails[where]
