@@ -6,6 +6,7 @@ from pathlib import Path
 from wikimem import user_manager
 from wikimem.config import Settings
 from wikimem.doctor_finding import Finding
+from wikimem.service_units import service_of
 
 _PROC = Path("/proc/sys/fs/inotify")
 _SPARE_INSTANCES = 8
@@ -47,7 +48,7 @@ def unit_findings(settings: Settings, env: Mapping[str, str], run: user_manager.
         last = f"; its last line: {failed.last_line}" if failed.last_line else ""
         yield Finding("error", "service", f"{failed.unit} has failed ({failed.result}){last}", failed.hint)
         return
-    state = user_manager.unit_state(user_manager.service_of(name), run=run)
+    state = user_manager.unit_state(service_of(name), run=run)
     if state is None:
         yield Finding("note", "service", "it is installed, and no systemd user manager answers")
         return
