@@ -38,6 +38,7 @@ class GuardedProtocol(H11Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
         self._lingering = False
+        self._half_closed = False
         self._unasked = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
@@ -68,8 +69,14 @@ class GuardedProtocol(H11Protocol):
         super().data_received(data)
         self._look()
 
-    def eof_received(self) -> None:
-        """Let the transport close: a client that has stopped sending waits for nothing that it has not asked for."""
+    def eof_received(self) -> bool:  # type: ignore[override]  # True keeps the transport open, as asyncio has it
+        """Keep the connection for an answer that is due: `nc -N` and others say that they are done sending.
+
+        A client that is gone looks the same. Then the answer finds nobody; a stream, which is long, is not kept.
+        """
+        asked = self.conn.their_state is not h11.SEND_BODY
+        self._half_closed = asked and self.cycle is not None and not self.cycle.response_started
+        return self._half_closed
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the timers."""
@@ -80,6 +87,8 @@ class GuardedProtocol(H11Protocol):
     def on_response_complete(self) -> None:
         """Go on with the next request of this connection."""
         super().on_response_complete()
+        if self._half_closed and (self.cycle is None or self.cycle.response_complete):
+            self.transport.close()
         if not self.transport.is_closing():
             self._look()
 

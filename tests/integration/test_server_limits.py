@@ -191,6 +191,16 @@ def test_requests_sent_ahead_are_answered_in_order(running: Running) -> None:
         ]
 
 
+def test_a_client_that_is_done_sending_still_gets_its_answers(running: Running) -> None:
+    with connect(running.path) as one:
+        one.sendall(HEALTH * 3)
+        one.shutdown(socket.SHUT_WR)
+        received = b""
+        while chunk := one.recv(65_536):
+            received += chunk
+        assert received.count(b"HTTP/1.1 200") == 3
+
+
 def test_headers_that_are_too_large_are_refused(running: Running) -> None:
     reply = raw(running.path, b"GET /v1/health HTTP/1.1\r\nHost: wikimem\r\nX: " + b"x" * 100_000)
     assert (reply.status, reply.json()["code"]) == (431, "headers_too_large")

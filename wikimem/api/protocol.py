@@ -438,9 +438,9 @@ class PinAnswer(TypedDict):
 
 
 class Event(TypedDict):
-    """One server-sent event: `hello`, `change`, or `bye` as the last one; `id` is the cursor after it."""
+    """One server-sent event; `id` is the cursor after it. Clients see `change` and `fresh_instance` (read all anew)."""
 
-    event: Literal["hello", "change", "bye"]
+    event: Literal["change", "fresh_instance", "bye"]
     id: str
     data: Mapping[str, object]
 

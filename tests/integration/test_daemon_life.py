@@ -1,0 +1,438 @@
+"""Starting, stopping, being the only one, and starting when something is wrong."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.serving import ROOT, Served, connect, http, read_reply, serving, wait_until
+from wikimem.errors import NotRunning
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    with serving(tmp_path) as one:
+        one.write("wiki/notes.md", "## a\n\none\n")
+        yield one
+
+
+def run(served: Served, *arguments: str) -> tuple[int, str]:
+    """Run a daemon that is expected to give up."""
+    process = served.spawn(*arguments, stderr=subprocess.PIPE)
+    _, errors = process.communicate(timeout=20)
+    return process.returncode, errors.decode()
+
+
+def test_a_daemon_that_is_told_to_stop_ends_with_status_0_and_takes_its_socket_along(served: Served) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        served.start()
+        assert served.socket.exists()
+        assert served.stop(number) == 0
+        assert not served.socket.exists()
+    assert "Traceback" not in served.log()
+
+
+def test_a_second_daemon_is_refused_clearly_and_the_first_is_unharmed(served: Served) -> None:
+    served.start()
+    before = served.socket.stat().st_ino
+    status, errors = run(served)
+    assert status == 75
+    assert "already serves this vault" in errors
+    assert "Traceback" not in errors
+    assert served.socket.stat().st_ino == before
+    assert served.client().health()["state"] == "ok"
+
+
+def test_a_second_daemon_by_another_name_of_the_same_folder_is_refused_too(served: Served, tmp_path: Path) -> None:
+    served.start()
+    (tmp_path / "other").symlink_to(served.vault)
+    env = {**served.env, "WIKIMEM_SOCKET": str(tmp_path / "run" / "wikimem" / "w.sock")}
+    done = subprocess.run(
+        [sys.executable, "-m", "wikimem_daemon", "--vault", str(tmp_path / "other")],
+        env=env, cwd=tmp_path, capture_output=True, timeout=20, check=False,
+    )  # fmt: skip
+    assert done.returncode == 75
+    assert served.client().health()["state"] == "ok"
+
+
+def test_after_kill_9_the_next_one_starts_in_one_try(served: Served) -> None:
+    for _ in range(3):
+        served.start()
+        assert served.stop(signal.SIGKILL) == -signal.SIGKILL
+        assert served.socket.exists(), "the stale file is what this is about"
+        with pytest.raises(NotRunning):
+            served.client().health()
+    served.start()
+    assert served.client().retrieve("one")["items"]
+
+
+def test_a_leftover_of_a_bind_that_was_cut_off_is_no_obstacle(served: Served) -> None:
+    served.socket.parent.mkdir(mode=0o700)
+    leftover = served.socket.with_name("v.sock.new")
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.bind(str(leftover))
+    served.start()
+    assert not leftover.exists()
+
+
+def test_a_dangling_symlink_in_the_sockets_place_is_replaced_and_not_followed(served: Served, tmp_path: Path) -> None:
+    served.socket.parent.mkdir(mode=0o700)
+    served.socket.symlink_to(tmp_path / "elsewhere")
+    served.start()
+    assert not served.socket.is_symlink()
+    assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o770, 0o701])
+def test_a_folder_that_others_can_look_into_is_refused(served: Served, mode: int) -> None:
+    served.socket.parent.mkdir()
+    served.socket.parent.chmod(mode)
+    status, errors = run(served)
+    assert status == 78
+    assert "0700" in errors
+    assert not served.socket.exists()
+
+
+def test_a_folder_that_is_a_symlink_is_refused(served: Served, tmp_path: Path) -> None:
+    (tmp_path / "planted").mkdir(mode=0o700)
+    served.socket.parent.symlink_to(tmp_path / "planted")
+    status, errors = run(served)
+    assert (status, list((tmp_path / "planted").iterdir())) == (78, [])
+    assert "yours alone" in errors
+
+
+def test_a_path_that_the_kernel_cannot_hold_is_said_before_anything_is_made(served: Served, tmp_path: Path) -> None:
+    served.extra = {"WIKIMEM_SOCKET": str(tmp_path / ("x" * 200) / "v.sock")}
+    status, errors = run(served)
+    assert status == 78
+    assert "107" in errors
+    assert not (tmp_path / ("x" * 200)).exists()
+
+
+def test_a_path_of_just_the_kernels_length_works(served: Served) -> None:
+    folder = Path("/tmp") / f"wm{os.getpid()}"
+    path = folder / ("x" * (107 - len(str(folder)) - len("/.sock")) + ".sock")
+    assert len(str(path)) == 107
+    try:
+        served.extra = {"WIKIMEM_SOCKET": str(path)}
+        process = served.spawn()
+        wait_until(path.exists, "it listens")
+        assert http(path, "GET", "/v1/health").status == 200
+        process.terminate()
+        assert process.wait(10) == 0
+        assert list(folder.iterdir()) == []
+    finally:
+        folder.rmdir()
+
+
+def test_the_socket_is_private_at_every_moment_of_its_life(served: Served) -> None:
+    served.socket.parent.mkdir(mode=0o700)
+    seen: set[tuple[str, int]] = set()
+    stop = threading.Event()
+
+    def watch() -> None:
+        while not stop.is_set():
+            for entry in os.scandir(served.socket.parent):
+                with_mode = entry.stat(follow_symlinks=False).st_mode & 0o777
+                seen.add((entry.name, with_mode))
+
+    def guarded() -> None:
+        while not stop.is_set():
+            try:
+                watch()
+            except FileNotFoundError:
+                continue
+
+    thread = threading.Thread(target=guarded)
+    thread.start()
+    try:
+        served.start()
+    finally:
+        stop.set()
+        thread.join()
+    assert {mode for name, mode in seen if name == "v.sock"} == {0o600}
+    assert {name for name, _ in seen} <= {"v.sock", "v.sock.new"}
+
+
+def test_status_is_answered_while_a_vault_is_read_and_says_partial(served: Served) -> None:
+    for number in range(1_500):
+        served.write(f"wiki/n{number}.md", "".join(f"## s{each}\n\nsome words here\n\n" for each in range(8)))
+    served.start(wait=False)
+    wait_until(served.socket.exists, "it listens")
+    first = served.http("GET", "/v1/status").json()
+    assert first["partial"] is True
+    assert first["state"] == "starting"
+    assert first["fresh"] is False
+    wait_until(lambda: not served.http("GET", "/v1/status").json()["partial"], "it is read")
+    last = served.http("GET", "/v1/status").json()
+    assert (last["state"], last["items"]) == ("ok", 1_500 * 8 + 1)
+
+
+def test_a_retrieve_during_the_start_is_partial_or_waits_as_asked(served: Served) -> None:
+    for number in range(800):
+        served.write(f"wiki/n{number}.md", "".join(f"## s{each}\n\nsome words here\n\n" for each in range(8)))
+    served.start(wait=False)
+    wait_until(served.socket.exists, "it listens")
+
+    def asked(timeout_ms: int) -> object:
+        sent = {"query": "words", "fresh_timeout_ms": timeout_ms}
+        wait_until(lambda: served.http("GET", "/v1/status").json()["items"] > 0, "something is read")
+        answer = served.http("POST", "/v1/retrieve", sent).json()
+        return answer["partial"], answer["fresh"]
+
+    assert asked(0) in ((True, False), (False, True))
+    assert asked(60_000) == (False, True)
+
+
+def test_a_wrong_setting_ends_with_78_and_names_the_key(served: Served) -> None:
+    (served.vault / "wikimem.toml").write_text("[retrieval]\nfuson = 1\n", encoding="utf-8")
+    status, errors = run(served)
+    assert status == 78
+    assert "fuson" in errors
+    assert "fusion" in errors
+
+
+def test_a_vault_that_does_not_exist_ends_with_78(served: Served, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "wikimem_daemon", "--vault", str(tmp_path / "nowhere")],
+        env=served.env, cwd=tmp_path, capture_output=True, timeout=20, check=False,
+    )  # fmt: skip
+    assert done.returncode == 78
+
+
+# --- under systemd's socket ---------------------------------------------------------------------------------------
+
+ACTIVATE = """
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.set_inheritable(3, True)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1", LISTEN_FDNAMES="api")
+os.execv(sys.executable, [sys.executable, "-m", "wikimem_daemon", *sys.argv[2:]])
+"""
+
+
+def activated(served: Served, listening: socket.socket, *arguments: str) -> "subprocess.Popen[bytes]":
+    """Start a daemon the way systemd's socket unit does."""
+    with (served.base / "log").open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-c", ACTIVATE, str(listening.fileno()), *arguments],
+            env=served.env, cwd=served.base, stdin=subprocess.DEVNULL, stderr=log, pass_fds=[listening.fileno()],
+        )  # fmt: skip
+
+
+@pytest.fixture
+def listening(served: Served) -> Iterator[socket.socket]:
+    served.socket.parent.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.bind(str(served.socket))
+        sock.listen(128)
+        yield sock
+
+
+def test_an_adopted_socket_is_served_and_left_in_place(served: Served, listening: socket.socket) -> None:
+    with connect(served.socket) as waiting:
+        waiting.sendall(b"GET /v1/health HTTP/1.1\r\nHost: wikimem\r\n\r\n")
+        process = activated(served, listening, "--vault", str(served.vault))
+        assert read_reply(waiting).status == 200
+    process.terminate()
+    assert process.wait(10) == 0
+    assert served.socket.exists()
+
+
+def test_clients_wait_in_the_backlog_over_a_restart_and_see_no_error(served: Served, listening: socket.socket) -> None:
+    process = activated(served, listening, "--vault", str(served.vault))
+    client = served.client()
+    assert client.retrieve("one")["items"]
+    process.terminate()
+    assert process.wait(10) == 0
+    results: list[object] = []
+    asking = [
+        threading.Thread(
+            target=lambda: results.append(served.client(timeout=30).retrieve("one", fresh_timeout_ms=9000))
+        )
+        for _ in range(8)
+    ]
+    for thread in asking:
+        thread.start()
+    process = activated(served, listening, "--vault", str(served.vault))
+    for thread in asking:
+        thread.join(30)
+    assert len(results) == 8
+    process.terminate()
+    assert process.wait(10) == 0
+
+
+def test_waiting_clients_get_the_reason_when_the_configuration_is_wrong(
+    served: Served, listening: socket.socket
+) -> None:
+    (served.vault / "wikimem.toml").write_text("[retrieval]\nfuson = 1\n", encoding="utf-8")
+    crowd = [connect(served.socket) for _ in range(3)]
+    for connection in crowd:
+        connection.sendall(b"GET /v1/status HTTP/1.1\r\nHost: wikimem\r\n\r\n")
+    process = activated(served, listening, "--vault", str(served.vault))
+    for connection in crowd:
+        reply = read_reply(connection)
+        assert reply.status == 503
+        assert reply.headers["content-type"] == "application/problem+json"
+        assert reply.headers["wikimem-protocol"] == "1"
+        assert reply.json()["code"] == "config"
+        assert "fuson" in reply.json()["detail"]
+        connection.close()
+    assert process.wait(10) == 78
+
+
+def test_a_missing_vault_is_a_state_that_ends_when_it_appears(served: Served, listening: socket.socket) -> None:
+    (served.base / "config" / "wikimem").mkdir()
+    (served.base / "config" / "wikimem" / "config.toml").write_text(
+        f'[vaults.later]\npath = "{served.base}/later"\n', encoding="utf-8"
+    )
+    process = activated(served, listening, "--vault", "later")
+    status = http(served.socket, "GET", "/v1/status").json()
+    assert status["state"] == "degraded"
+    assert status["degraded"][0]["code"] == "missing-root"
+    refused = http(served.socket, "POST", "/v1/retrieve", {"query": "x"})
+    assert (refused.status, refused.json()["code"]) == (503, "vault")
+    assert refused.json()["hint"]
+    served.vault.rename(served.base / "later")
+    wait_until(lambda: http(served.socket, "GET", "/v1/status").json()["state"] == "ok", "it goes on by itself")
+    assert http(served.socket, "POST", "/v1/retrieve", {"query": "one"}).json()["items"]
+    process.terminate()
+    assert process.wait(10) == 0
+
+
+# --- while it runs ------------------------------------------------------------------------------------------------
+
+
+def test_a_reload_uses_what_can_be_used_and_names_what_needs_a_restart(served: Served) -> None:
+    served.start()
+    client = served.client()
+    assert client.reload() == {"changed": [], "restart_needed": []}
+    (served.vault / "wikimem.toml").write_text(
+        '[retrieval]\nbudget_tokens = 7\n[vault]\nignore = ["old/**"]\n', encoding="utf-8"
+    )
+    answer = client.reload()
+    assert answer["changed"] == ["layout", "retrieval"]
+    assert answer["restart_needed"] == ["layout"]
+    assert client.retrieve("one")["budget_tokens"] == 7
+
+
+def test_a_reload_of_a_wrong_configuration_is_refused_and_the_old_one_stays(served: Served) -> None:
+    (served.vault / "wikimem.toml").write_text("[retrieval]\nbudget_tokens = 7\n", encoding="utf-8")
+    served.start()
+    (served.vault / "wikimem.toml").write_text("[retrieval]\nbudget_tokens = -7\n", encoding="utf-8")
+    reply = served.http("POST", "/v1/reload")
+    assert (reply.status, reply.json()["code"]) == (503, "config")
+    assert "budget_tokens" in reply.json()["detail"]
+    assert served.client().retrieve("one")["budget_tokens"] == 7
+
+
+def test_hangup_reloads_and_does_not_end_the_daemon(served: Served) -> None:
+    served.start()
+    (served.vault / "wikimem.toml").write_text("[retrieval]\nbudget_tokens = 5\n", encoding="utf-8")
+    served.send(signal.SIGHUP)
+    client = served.client()
+    wait_until(lambda: client.retrieve("one")["budget_tokens"] == 5, "the new setting is in use")
+
+
+def test_a_write_that_runs_when_the_daemon_is_stopped_is_finished_and_answered(served: Served) -> None:
+    served.start()
+    done: list[str] = []
+    errors: list[Exception] = []
+
+    def write() -> None:
+        client = served.client(timeout=0.5)
+        for number in range(10_000):
+            try:
+                client.put_item("notes", f"n{number}", "x")
+            except NotRunning:
+                return
+            except Exception as error:  # noqa: BLE001 - whatever it is, the test shows it
+                errors.append(error)
+                return
+            done.append(f"notes:n{number}")
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    wait_until(lambda: len(done) > 20, "writes run")
+    assert served.stop() == 0
+    thread.join(20)
+    assert errors == []
+    text = (served.vault / "wiki/notes.md").read_text(encoding="utf-8")
+    for address in done:
+        assert f"## {address.removeprefix('notes:')}\n" in text
+
+
+def test_temperatures_and_pins_outlive_a_restart(served: Served) -> None:
+    served.start()
+    client = served.client()
+    for _ in range(3):
+        client.item("notes:a")
+    client.pin("notes:a")
+    warm = client.item("notes:a")["temperature"]
+    served.stop()
+    served.start()
+    after = served.client().items()["items"][0]
+    assert after["pinned"] is True
+    assert warm is not None
+    assert after["temperature"] is not None
+    assert after["temperature"] > 0.9 * warm > 0.5
+
+
+def test_a_second_version_installed_underneath_is_reported(tmp_path: Path) -> None:
+    from wikimem_daemon.status import restart_needed  # noqa: PLC0415 - one function of the daemon, called alone
+
+    package = tmp_path / "__init__.py"
+    package.write_text('__version__ = "1.2.3"\n', encoding="utf-8")
+    assert not restart_needed(package, "1.2.3")
+    assert restart_needed(package, "1.2.2")
+    package.unlink()
+    assert restart_needed(package, "1.2.3")
+
+
+def test_a_state_folder_that_cannot_be_written_costs_writes_and_no_reads(served: Served) -> None:
+    served.start()
+    state = json.loads(json.dumps(served.client().status()))["path"]
+    assert state == str(served.vault)
+    served.stop()
+    found = [path for path in (served.base / "state" / "wikimem").iterdir() if path.name != "locks"]
+    for file in found[0].iterdir():
+        file.unlink()
+    found[0].rmdir()
+    found[0].write_text("no folder", encoding="utf-8")
+    served.start()
+    client = served.client()
+    assert client.retrieve("one")["items"]
+    status = client.status()
+    assert status["state"] == "degraded"
+    assert "history-unavailable" in [part["code"] for part in status["degraded"]]
+    reply = served.http("PUT", "/v1/item", {"category": "notes", "name": "b", "content": "x"})
+    assert (reply.status, reply.json()["code"]) == (507, "history_unavailable")
+
+
+def test_the_daemon_can_be_imported_without_starting_anything() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "wikimem_daemon", "--help"],
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": f"{ROOT}:{ROOT / 'daemon'}"},
+        capture_output=True, timeout=20, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert b"--vault" in done.stdout
+
+
+def test_an_answer_never_comes_after_the_exit(served: Served) -> None:
+    served.start()
+    with connect(served.socket) as connection:
+        connection.sendall(b"GET /v1/health HTTP/1.1\r\nHost: wikimem\r\n\r\n")
+        assert read_reply(connection).status == 200
+        started = time.monotonic()
+        assert served.stop() == 0
+        assert connection.recv(1) == b""
+        assert time.monotonic() - started < 20
