@@ -204,8 +204,10 @@ class LinkGraph:
             source, link = place.source or page.category, place.link
             same = kept.get((source, link.target, link.syntax, link.weight))
             record = same.pop(0) if same else Record(source, link.target, link.syntax, link.weight, page.path)
-            if record.edge is None or record.line != place.line:
+            if record.edge is None:
                 fresh.append(record)
+            elif record.line != place.line:
+                record.edge = _on_line(record.edge, place.line)
             record.line, record.order = place.line, order
             records.append(record)
             self._parsed.setdefault(source, []).append(record)
@@ -294,6 +296,21 @@ def _edge(record: Record, source: str, resolution: Resolution) -> Edge:
         line=record.line,
         hint=record.target,
         to_file=resolved and resolution.address is None,
+    )
+
+
+def _on_line(edge: Edge, line: int) -> Edge:
+    return Edge(
+        edge.source,
+        edge.target,
+        edge.state,
+        edge.candidates,
+        edge.weight,
+        edge.origin,
+        edge.file,
+        line,
+        edge.hint,
+        edge.to_file,
     )
 
 

@@ -191,7 +191,7 @@ def _scan(text: str) -> tuple[list[Link | BadWeight], list[tuple[int, int]]]:
     while (match := _NEXT.search(text, position)) is not None:
         start = match.start()
         row = _ROWS.get(str(match.lastgroup))
-        if (fence_end := code.fence_end(start)) is not None:
+        if code.fences and (fence_end := code.fence_end(start)) is not None:
             position = fence_end
         elif row is None:
             position = _skip(text, match, code, last_comment_end)
