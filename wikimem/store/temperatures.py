@@ -22,6 +22,7 @@ class TemperatureTable:
 
     def __init__(self, state: State) -> None:
         self._state = state
+        state.ensure(SCHEMA)
 
     def since(self, now: float) -> float:
         """Return when the vault was first seen: the time that was kept, else `now`, which is kept from then on."""
