@@ -20,6 +20,7 @@ class Installation:
 
     manager: Manager
     venv: Path
+    wheel: Path
 
     @property
     def python(self) -> str:
@@ -60,7 +61,7 @@ def install(manager: Manager, folder: Path, wheel: Path) -> Installation:
     # A plain line: what editable installs put beside the dependencies is not read, so the wheel is what runs.
     dependencies = "".join(f"{folder}\n" for folder in manager.packages)
     manager.run("tee", str(site / "dependencies.pth"), given=dependencies, check=True)
-    made = Installation(manager, venv)
+    made = Installation(manager, venv, wheel)
     made.put(wheel)
     return made
 

@@ -52,7 +52,7 @@ class Manager(Protocol):
     def close(self) -> None: ...
 
 
-def eventually(told: Callable[[], object], what: str, *, within: float = 15.0) -> object:
+def eventually(told: Callable[[], object], what: str | Callable[[], str], *, within: float = 15.0) -> object:
     """Poll until `told()` is true, and return that; fail with `what` after `within` seconds."""
     deadline = time.monotonic() + within
     while True:
@@ -60,7 +60,7 @@ def eventually(told: Callable[[], object], what: str, *, within: float = 15.0) -
         if found:
             return found
         if time.monotonic() > deadline:
-            raise AssertionError(f"not within {within} s: {what}")
+            raise AssertionError(f"not within {within} s: {what if isinstance(what, str) else what()}")
         time.sleep(0.02)
 
 
