@@ -55,6 +55,11 @@ class _Token:
     pattern: str
     part: str = ""
 
+    @property
+    def varies(self) -> bool:
+        """Tell whether it shows a number of one or more digits."""
+        return self.pattern.startswith("[0-9]{1,")
+
 
 _YEAR, _SHORT_YEAR, _MONTH, _MONTH_NAME, _MONTH_SHORT, _DAY, _YEARDAY = (
     "year",
@@ -135,7 +140,7 @@ def parse_day_format(text: str) -> DayFormat | None:
         pieces.append(token)
         patterns.append(f"(?P<p{len(parts)}>{token.pattern})" if token.part else f"(?:{token.pattern})")
         parts += [token.part] if token.part else []
-    if not _names_a_day(set(parts)) or not _is_path(pieces):
+    if not _names_a_day(set(parts)) or not _is_path(pieces) or _is_ambiguous(pieces):
         return None
     return DayFormat(tuple(pieces), re.compile("".join(patterns)), tuple(parts))
 
@@ -150,6 +155,19 @@ def _is_path(pieces: list[str | _Token]) -> bool:
     """Tell whether the format gives a relative path that stays below its folder."""
     sample = "".join(piece if isinstance(piece, str) else "0" for piece in pieces)
     return all(part not in ("", ".", "..") and not part.startswith(".") for part in sample.split("/"))
+
+
+def _is_ambiguous(pieces: list[str | _Token]) -> bool:
+    """Tell whether a number of varying width stands right before a digit: `DM` reads 111 in two ways."""
+    shown = [(piece if isinstance(piece, str) else piece.show(date(2000, 1, 1))) for piece in pieces]
+    varying = [isinstance(piece, _Token) and piece.varies for piece in pieces]
+    text = "".join(shown)
+    position = 0
+    for piece, varies in zip(shown, varying, strict=True):
+        position += len(piece)
+        if varies and text[position : position + 1].isdigit():
+            return True
+    return False
 
 
 def _date(values: dict[str, str]) -> date | None:

@@ -95,30 +95,26 @@ def inserted(data: bytes, position: int, block: str, newline: bytes) -> bytes:
 
 def replaced_body(data: bytes, start: int, end: int, body: str, newline: bytes) -> bytes:
     """Return `data` with the body of an item replaced; the blank lines that ended it stay."""
-    trailing = _trailing(data[start:end], newline, last=end == len(data))
-    head = data[:start]
+    head, old = data[:start], data[start:end]
+    trailing = _trailing(old)
     if body:
-        if not ends_line(head):
-            head = glued(head, newline)
-        head = glued(head, newline) if head and head != BOM else head
+        if head and head != BOM:
+            head = glued(head, newline) if ends_line(head) else glued(glued(head, newline), newline)
         head += encode(body, newline)
-    elif not ends_line(head) and trailing:
-        head = glued(head, newline)
+    elif old.strip() and (first := _LINE_END.match(trailing)):
+        trailing = trailing[first.end() :]  # it ended the last line of a text that is gone
+    if end < len(data):
+        for _ in range((2 if body else 1) - len(_LINE_END.findall(trailing))):
+            trailing = glued(trailing, newline)
     return glued(head, trailing) + data[end:]
 
 
-def _trailing(body: bytes, newline: bytes, *, last: bool) -> bytes:
-    """Return the line ends that close a body: as they were, and before a heading at least a blank line."""
+def _trailing(body: bytes) -> bytes:
+    """Return the line ends, and blanks between them, that close a body."""
     found = _TRAILING_BLANKS.search(body)
     blanks = found[0] if found else b""
     first = _LINE_END.search(blanks)
-    trailing = blanks[first.start() :] if first else b""
-    if last:
-        return trailing
-    count = len(_LINE_END.findall(trailing))
-    for _ in range(2 - count):
-        trailing = glued(trailing, newline)
-    return trailing
+    return blanks[first.start() :] if first else b""
 
 
 def removed(doc: Document, start: int, end: int) -> Document | None:

@@ -163,14 +163,16 @@ def _line_at(data: bytes, offset: int) -> int:
 def served(parts: tuple[Part, ...]) -> tuple[tuple[Part, ...], tuple[Problem, ...]]:
     """Return the parts that are served, of one name only the last, and a problem for each of the others."""
     last: dict[str, Part] = {part.key: part for part in parts}
-    problems = tuple(
-        Problem(
-            "duplicate-name",
-            part.line,
-            f"The name {part.name!r} stands again in line {last[part.key].line}: only that item is served.",
-            "Rename one of them, or merge the texts; the next write of the item keeps the last one only.",
-        )
-        for part in parts
-        if last[part.key] is not part
-    )
+    problems = tuple(_duplicate(part, last[part.key].line) for part in parts if last[part.key] is not part)
     return tuple(part for part in parts if last[part.key] is part), problems
+
+
+def _duplicate(part: Part, line: int) -> Problem:
+    what = "The name" if part.heading is not None else "The note's title"
+    fate = "the next write of the item keeps the last one only" if part.heading is not None else "no write touches it"
+    return Problem(
+        "duplicate-name",
+        part.line,
+        f"{what} {part.name!r} stands again in line {line}: only that item is served.",
+        f"Rename one of them, or merge the texts; {fate}.",
+    )

@@ -1,6 +1,7 @@
 """Any file of a vault, read as the page that it is. Reading never raises on content."""
 
 import re
+from bisect import bisect_right
 from dataclasses import replace
 
 from wikimem.pages.day import read_day_page
@@ -72,13 +73,15 @@ def git_marker_line(data: bytes) -> int | None:
     if b"<<<<<<<" not in data or b">>>>>>>" not in data:
         return None
     buffer = flatten_line_ends(data)
-    fences = [(block.start, block.end) for block in scan(buffer).opaque if block.kind == "fence"]
-    for opening in _CONFLICT.finditer(buffer):
-        divider = _DIVIDER.search(buffer, opening.end())
-        if divider is None:
-            return None
-        if _CONFLICT_END.search(buffer, divider.end()) is None:
-            return None
-        if not any(start <= opening.start() < end for start, end in fences):
-            return buffer.count(b"\n", 0, opening.start()) + 1
-    return None
+    fences = [block for block in scan(buffer).opaque if block.kind == "fence"]
+    starts = [block.start for block in fences]
+
+    def in_fence(position: int) -> bool:
+        index = bisect_right(starts, position) - 1
+        return index >= 0 and position < fences[index].end
+
+    opening = next((mark for mark in _CONFLICT.finditer(buffer) if not in_fence(mark.start())), None)
+    divider = _DIVIDER.search(buffer, opening.end()) if opening else None
+    if opening is None or divider is None or not _CONFLICT_END.search(buffer, divider.end()):
+        return None
+    return buffer.count(b"\n", 0, opening.start()) + 1

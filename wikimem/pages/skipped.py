@@ -71,10 +71,24 @@ def _one(text: str, position: int) -> tuple[str, int]:
     if mark == "[" and (end := text.find("]", position + 2)) > 0:
         inner = text[position + 1 : end]
         negated = inner.startswith("!")
-        body = re.escape(inner[1:] if negated else inner).replace(r"\-", "-")
-        try:
-            re.compile(f"[{body}]")
-        except re.error:  # a range the wrong way round: the bracket is then an ordinary character
-            return re.escape(mark), position + 1
-        return f"(?!/)[{'^' if negated else ''}{body}]", end + 1
+        body = _set(inner[1:] if negated else inner)
+        if body:
+            return f"(?!/)[{'^' if negated else ''}{body}]", end + 1
     return re.escape(mark), position + 1
+
+
+def _set(inner: str) -> str:
+    """Return the inside of a character set, "" for a range the wrong way round: its bracket is a plain character."""
+    body = ""
+    position = 0
+    while position < len(inner):
+        low, high = inner[position], inner[position + 2 : position + 3]
+        if inner[position + 1 : position + 2] == "-" and high:
+            if low > high:
+                return ""
+            body += f"{re.escape(low)}-{re.escape(high)}"
+            position += 3
+        else:
+            body += re.escape(low)
+            position += 1
+    return body

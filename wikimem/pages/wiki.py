@@ -94,7 +94,10 @@ def _matching(doc: Document, category: str, name: str, *, preamble: bool) -> lis
 def _without(doc: Document, parts: Sequence[Part]) -> Document | None:
     left: Document | None = doc
     for part in reversed(parts):
-        left = removed(left, part.start, part.body.end) if left is not None else None
+        if left is not None and part.heading is None:
+            left = Document.parse(replaced_body(left.data, part.body.start, part.body.end, "", left.newline))
+        elif left is not None:
+            left = removed(left, part.start, part.body.end)
     return left
 
 
