@@ -16,8 +16,7 @@ import contextlib
 import errno
 import os
 import stat
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
@@ -50,14 +49,10 @@ class Replacer:
         keep: Keep,
         *,
         editor_timeout_s: float = EDITOR_TIMEOUT_S,
-        monotonic: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._kernel = kernel
         self._timeout_s = editor_timeout_s
-        self._monotonic = monotonic
-        self._sleep = sleep
-        self.lingering = Lingering(kernel, keep, monotonic)
+        self.lingering = Lingering(kernel, keep)
         self.mode: WriteMode = "lease"
 
     def settle(self, path: str, target: str) -> None:
@@ -81,22 +76,23 @@ class Replacer:
 
     def write(self, path: str, target: str, data: bytes, based_on: str | None) -> os.stat_result:
         """Put `data` in the place of the bytes with the hash `based_on` (None: where no file is)."""
-        if based_on is None:
-            return self._create(path, target, data)
-        with self._opened(path, target, os.O_RDONLY) as old:
-            with step(path, "open the file for writing"):
-                found = self._kernel.fstat(old)
-                _check_writable(target, found)
-            if found.st_nlink == 1:
-                return self._replace(path, target, old, data, based_on)
-        # Not beside the descriptor above: a write lease is refused while anybody has the file open, we too.
-        return self._in_place(path, target, data, based_on)
+        with step(path, "write the file"):
+            if based_on is None:
+                return self._create(path, target, data)
+            with self._opened(path, target, os.O_RDONLY) as old:
+                with step(path, "open the file for writing"):
+                    found = self._kernel.fstat(old)
+                    _check_writable(path, target, found)
+                if found.st_nlink == 1:
+                    return self._replace(path, target, old, data, based_on)
+            # Not beside the descriptor above: a write lease is refused while anybody has the file open, we too.
+            return self._in_place(path, target, data, based_on)
 
     def remove(self, path: str, target: str, based_on: str) -> None:
         """Remove the file that has the hash `based_on`."""
-        with self._opened(path, target, os.O_RDONLY) as old:
+        with step(path, "remove the file"), self._opened(path, target, os.O_RDONLY) as old:
             with step(path, "open the file for writing"):
-                _check_writable(target, self._kernel.fstat(old))
+                _check_writable(path, target, self._kernel.fstat(old))
             leased = self._lease(path, old, "read")
             self._check(path, target, old, based_on)
             swap = Swap(self._kernel, self.lingering, path, target, old=old, based_on=based_on, leased=leased)
@@ -108,16 +104,18 @@ class Replacer:
             leased = self._lease(path, old, "read") and self._lease(path, new, "read")
             self._check(path, target, old, based_on)
             swap = Swap(self._kernel, self.lingering, path, target, old=old, based_on=based_on, leased=leased)
+            found = self._kernel.fstat(new)
             self.mode = "lease" if swap.put(temporary, new, data) else "basic"
-            return self._kernel.fstat(new)
+            return self._stat_after(new, found)
 
     def _create(self, path: str, target: str, data: bytes) -> os.stat_result:
         folder = os.path.dirname(target)
         self._make_folders(path, folder)
         temporary = leftover_path(target, "new")
         with self._made(path, temporary, data, like=None) as new:
+            found = self._kernel.fstat(new)
             put_new(self._kernel, path, temporary, target, new)
-            return self._kernel.fstat(new)
+            return self._stat_after(new, found)
 
     def _in_place(self, path: str, target: str, data: bytes, based_on: str) -> os.stat_result:
         with self._opened(path, target, os.O_RDWR) as both:
@@ -126,10 +124,25 @@ class Replacer:
                 self.mode = "basic"
             self._check(path, target, both, based_on)
             undo = leftover_path(target, "undo")
+            found = self._kernel.fstat(both)
             write_in_place(self._kernel, path, both, undo, data)
-            if not leased and self._kernel.read(both) != data:
+            if not leased and self._differs(both, data):
                 raise Stale(path)
-            return self._kernel.fstat(both)
+            return self._stat_after(both, found)
+
+    def _differs(self, descriptor: int, data: bytes) -> bool:
+        """Say whether somebody wrote to the file at the same time, as far as can be seen."""
+        try:
+            return self._kernel.read(descriptor) != data
+        except OSError:
+            return False
+
+    def _stat_after(self, descriptor: int, before: os.stat_result) -> os.stat_result:
+        """Describe what was written: it stands, so that a failure now must not be told as one of the write."""
+        try:
+            return self._kernel.fstat(descriptor)
+        except OSError:
+            return before
 
     def _check(self, path: str, target: str, descriptor: int, based_on: str) -> None:
         """Raise `Stale` unless the open file is the one at the target and holds the bytes of `based_on`."""
@@ -211,15 +224,15 @@ class Replacer:
 
     def _lease(self, path: str, descriptor: int, kind: LeaseKind) -> bool:
         """Take a lease, waiting for an editor that is saving; False where there are none."""
-        deadline = self._monotonic() + self._timeout_s
+        deadline = self._kernel.monotonic() + self._timeout_s
         pause = _FIRST_PAUSE_S
         while True:
             try:
                 self._kernel.lease(descriptor, kind)
             except BlockingIOError:
-                if self._monotonic() >= deadline:
+                if self._kernel.monotonic() >= deadline:
                     raise _held_open(path) from None
-                self._sleep(pause)
+                self._kernel.pause(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE_S)
             except OSError as error:
                 if error.errno in UNSUPPORTED:
@@ -230,11 +243,13 @@ class Replacer:
                 return True
 
 
-def _check_writable(target: str, found: os.stat_result) -> None:
+def _check_writable(path: str, target: str, found: os.stat_result) -> None:
     if not stat.S_ISREG(found.st_mode):
         raise OSError(errno.EINVAL, "not a regular file")
     # A rename needs no right on the file itself: without this, a note that its owner made read-only is replaced.
     if not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+        if not os.path.lexists(target):  # an editor that saves by unlink and create stands between the two
+            raise Stale(path)
         raise PermissionError(errno.EACCES, "the file is read-only")
 
 

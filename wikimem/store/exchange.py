@@ -16,7 +16,7 @@ from wikimem.store.based_on import Stale, bytes_hash
 from wikimem.store.kernel import UNSUPPORTED, Kernel
 from wikimem.store.leftovers import leftover_path
 from wikimem.store.lingering import Lingering
-from wikimem.store.steps import step
+from wikimem.store.steps import failed, step
 
 
 class Swap:
@@ -44,7 +44,7 @@ class Swap:
             except OSError as error:
                 if error.errno not in UNSUPPORTED:
                     raise
-                self._put_by_rename(temporary)
+                self._put_by_steps(temporary, new)
                 return False
         try:
             flush_folder(self._kernel, self._path, os.path.dirname(self._target))
@@ -72,8 +72,15 @@ class Swap:
         self._discard(away)
 
     def _check_lease(self) -> None:
-        if self._leased and not self._kernel.lease_holds(self._old):
+        if self._leased and not self._holds(self._old):
             raise Stale(self._path)
+
+    def _holds(self, descriptor: int) -> bool:
+        """Say whether nobody asked for the file; an answer that cannot be had counts as no."""
+        try:
+            return self._kernel.lease_holds(descriptor)
+        except OSError:
+            return False
 
     def _check_displaced(self, displaced: str) -> None:
         """Raise `Stale` unless what was displaced is the file that we read, and nobody writes to it."""
@@ -94,15 +101,15 @@ class Swap:
             # the new file is there already.
             self._put_back(temporary)
             return
-        except OSError:
+        except OSError as error:
             self._hold(temporary)
-            return
+            raise failed(self._path, "put the old file back", error) from error
         if not os.path.samestat(self._kernel.stat(temporary), self._kernel.fstat(new)):
             # The target was no longer our file but an editor's next save, by rename. It is the latest text.
             with contextlib.suppress(OSError):
                 self._kernel.exchange(temporary, self._target)
             self._hold(temporary)
-        elif self._leased and self._kernel.lease_holds(new):
+        elif self._leased and self._holds(new):
             with contextlib.suppress(OSError):
                 self._kernel.unlink(temporary)
         else:
@@ -110,38 +117,34 @@ class Swap:
             self._lingering.hold(self._path, new, temporary, {bytes_hash(data)})
 
     def _put_back(self, displaced: str) -> None:
+        """Give a displaced file its name again; if an editor made a new file meanwhile, that one stays."""
         try:
             rename_new(self._kernel, displaced, self._target)
-        except OSError:
+        except FileExistsError:
             self._hold(displaced)
+        except OSError as error:
+            # Its bytes lie safe under the dot-name, and the next start puts them back.
+            self._hold(displaced)
+            raise failed(self._path, "put the old file back", error) from error
 
-    def _put_by_rename(self, temporary: str) -> None:
-        """Replace where names cannot be exchanged; a second name keeps the old file within reach."""
-        displaced: str | None = leftover_path(self._target, "old")
+    def _put_by_steps(self, temporary: str, new: int) -> None:
+        """Replace where names cannot be exchanged: take the old file away, look at it, put the new one there.
+
+        For a moment there is no file. The other way, a rename over the old one, would not tell what it replaced: an
+        editor's save that came between the look and the rename would be gone.
+        """
+        away = leftover_path(self._target, "old")
         try:
-            self._kernel.link(self._target, displaced or "")
+            self._kernel.rename(self._target, away)
         except FileNotFoundError:
             raise Stale(self._path) from None
-        except OSError as error:
-            if error.errno not in UNSUPPORTED | {errno.EMLINK}:
-                raise
-            displaced = None
         try:
-            if displaced is not None:
-                self._check_displaced(displaced)
-            self._kernel.rename(temporary, self._target)
+            self._check_displaced(away)
+            put_new(self._kernel, self._path, temporary, self._target, new)
         except BaseException:
-            if displaced is not None:
-                with contextlib.suppress(OSError):
-                    self._kernel.unlink(displaced)
+            self._put_back(away)
             raise
-        try:
-            flush_folder(self._kernel, self._path, os.path.dirname(self._target))
-        except BaseException:
-            if displaced is not None:
-                self._kernel.rename(displaced, self._target)
-            raise
-        self._lingering.hold(self._path, self._old, displaced, {self._based_on})
+        self._lingering.hold(self._path, self._old, away, {self._based_on})
 
     def _discard(self, displaced: str) -> None:
         if not self._leased:
@@ -152,7 +155,7 @@ class Swap:
         except OSError:
             self._lingering.hold(self._path, self._old, displaced, {self._based_on})
         else:
-            if not self._kernel.lease_holds(self._old):
+            if not self._holds(self._old):
                 # The last moment: it waits for a file that has no name any more, but we have its descriptor.
                 self._lingering.hold(self._path, self._old, None, {self._based_on})
 

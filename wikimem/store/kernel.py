@@ -13,6 +13,7 @@ import fcntl
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from typing import Literal
 
@@ -148,6 +149,14 @@ class Kernel:
     def release(self, descriptor: int) -> None:
         """End the lease; whoever waits in `open()` goes on."""
         fcntl.fcntl(descriptor, _F_SETLEASE, fcntl.F_UNLCK)
+
+    def pause(self, seconds: float) -> None:
+        """Wait a moment for an editor that is saving."""
+        time.sleep(seconds)
+
+    def monotonic(self) -> float:
+        """Return seconds that never go back."""
+        return time.monotonic()
 
 
 def _load_renameat2() -> "Callable[..., int] | None":

@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import os
-import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
@@ -31,10 +30,9 @@ class _Held:
 class Lingering:
     """The files of this process that wait for a second look."""
 
-    def __init__(self, kernel: Kernel, keep: Keep, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, kernel: Kernel, keep: Keep) -> None:
         self._kernel = kernel
         self._keep = keep
-        self._monotonic = monotonic
         self._held: list[_Held] = []
 
     def __len__(self) -> int:
@@ -48,7 +46,7 @@ class Lingering:
         """
         with contextlib.suppress(OSError):
             self._kernel.release(descriptor)
-        due = self._monotonic() + LOOK_AGAIN_S
+        due = self._kernel.monotonic() + LOOK_AGAIN_S
         self._held.append(_Held(path, os.dup(descriptor), name, due, frozenset(known)))
         if len(self._held) > MOST_HELD:
             self._look(self._held.pop(0), last=True)
@@ -59,7 +57,7 @@ class Lingering:
 
     def tidy(self, *, last: bool = False) -> None:
         """Look at those whose time has come (`last`: at all of them, because the process ends)."""
-        now = self._monotonic()
+        now = self._kernel.monotonic()
         due = [one for one in self._held if last or one.due <= now]
         self._held = [one for one in self._held if one not in due]
         for one in due:
@@ -67,7 +65,7 @@ class Lingering:
 
     def _look(self, one: _Held, *, last: bool) -> None:
         if not last and self._is_open_elsewhere(one.descriptor):
-            one.due = self._monotonic() + LOOK_AGAIN_S
+            one.due = self._kernel.monotonic() + LOOK_AGAIN_S
             self._held.append(one)
             return
         try:
@@ -75,7 +73,7 @@ class Lingering:
             safe = bytes_hash(data) in one.known or self._keep(one.path, data)
         except OSError:
             safe = False
-        if one.name is not None and safe and not (last and one.due > self._monotonic()):
+        if one.name is not None and safe and not (last and one.due > self._kernel.monotonic()):
             # Before its time the name stays: the next start looks at it, when nobody can be writing any more.
             with contextlib.suppress(OSError):
                 if os.path.samestat(self._kernel.stat(one.name), self._kernel.fstat(one.descriptor)):

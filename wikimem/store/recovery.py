@@ -10,7 +10,7 @@ its last name does.
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from wikimem.store.based_on import bytes_hash
@@ -41,7 +41,9 @@ class Recovered:
 
 
 class Recovery:
-    """One recovery. `real` gives the absolute path of a vault path, `holds_text` says whether a file has an item."""
+    """One recovery. `real` gives the absolute path of a vault path, `holds_text` says whether a file has an
+    item, `writes_to` the writes to a path that are still noted.
+    """
 
     def __init__(
         self,
@@ -49,12 +51,14 @@ class Recovery:
         real: Callable[[str], str],
         keep: Keep,
         holds_text: Callable[[str, str], bool],
+        writes_to: Callable[[str], list[NotedWrite]],
         wall: Callable[[], float] = time.time,
     ) -> None:
         self._kernel = kernel
         self._real = real
         self._keep = keep
         self._holds_text = holds_text
+        self._writes_to = writes_to
         self._wall = wall
         self.result = Recovered()
 
@@ -77,10 +81,10 @@ class Recovery:
             else:
                 self.result.unclear.append(write)
         for leftover in left:
-            self._clear(path, target, leftover, writes)
+            self._clear(path, target, leftover)
 
-    def sweep(self, root: str, recent: Callable[[str], list[NotedWrite]]) -> None:
-        """Clear every leftover below the resolved root. `recent` gives the noted writes of a vault path."""
+    def sweep(self, root: str) -> None:
+        """Clear every leftover below the resolved root."""
         for folder, folders, names in os.walk(root):
             folders[:] = [one for one in folders if one not in _SKIPPED]
             for name in names:
@@ -92,7 +96,7 @@ class Recovery:
                 if leftover.kind == "undo":
                     self._repair(path, target, leftover)
                 else:
-                    self._clear(path, target, leftover, recent(path))
+                    self._clear(path, target, leftover)
 
     def _guess(self, write: NotedWrite, leftover_hashes: set[str | None]) -> bool:
         """Decide a write when somebody has changed the file since: by what is left, else by the item's own text."""
@@ -116,7 +120,7 @@ class Recovery:
                 return
         self._unlink(name)
 
-    def _clear(self, path: str, target: str, leftover: Leftover, writes: Iterable[NotedWrite]) -> None:
+    def _clear(self, path: str, target: str, leftover: Leftover) -> None:
         name = f"{leftover.folder}/{leftover.name}"
         data = self._read(name)
         if data is None:
@@ -125,7 +129,7 @@ class Recovery:
             self.result.waiting[name] = path
             return
         digest = bytes_hash(data)
-        writes = [one for one in writes if digest in (one.before, one.after)]
+        writes = [one for one in self._writes_to(path) if digest in (one.before, one.after)]
         found = self._read(target) if leftover.target is not None else None
         if found is None and leftover.target is not None and self._belongs_back(leftover, digest, writes):
             try:

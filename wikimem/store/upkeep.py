@@ -114,7 +114,7 @@ class Upkeep:
         Raises `HistoryUnavailable`, `StorageError`.
         """
         write_log, history = self.write_log, self.history
-        recovery = Recovery(self._kernel, self.disk.real, self._keep, self._holds_text)
+        recovery = Recovery(self._kernel, self.disk.real, self._keep, self._holds_text, write_log.of_path)
         writes: dict[str, list[NotedWrite]] = {}
         for write in write_log.unfinished():
             writes.setdefault(write.path, []).append(write)
@@ -126,7 +126,7 @@ class Upkeep:
         result = recovery.result
         self._journal_missing(sorted(result.happened, key=lambda write: write.id))
         if everywhere or self.state.is_new:
-            recovery.sweep(self.disk.real(""), lambda path: writes.get(path, []))
+            recovery.sweep(self.disk.real(""))
             self.state.is_new = False
         waiting = set(result.waiting.values())
         with write_log.transaction():

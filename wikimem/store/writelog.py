@@ -25,6 +25,7 @@ CREATE TABLE IF NOT EXISTS writes (
 );
 CREATE INDEX IF NOT EXISTS writes_open ON writes (id) WHERE done = 0;
 CREATE INDEX IF NOT EXISTS writes_unseen ON writes (path, id) WHERE seen = 0;
+CREATE INDEX IF NOT EXISTS writes_path ON writes (path, id);
 CREATE INDEX IF NOT EXISTS writes_address ON writes (address, id);
 CREATE INDEX IF NOT EXISTS writes_key ON writes (key) WHERE key IS NOT NULL;
 CREATE INDEX IF NOT EXISTS writes_ts ON writes (ts);
@@ -103,6 +104,11 @@ class WriteLog:
         """Return the writes that may have been cut off, oldest first."""
         rows = self._state.query(f"SELECT id, {_COLUMNS} FROM writes WHERE done = 0 ORDER BY id")  # noqa: S608
         return [_write(row) for row in rows]
+
+    def of_path(self, path: str) -> list[NotedWrite]:
+        """Return every noted write to a file, oldest first."""
+        sql = f"SELECT id, {_COLUMNS} FROM writes WHERE path = ? ORDER BY id"  # noqa: S608 - our own columns
+        return [_write(row) for row in self._state.query(sql, (os.fsencode(path),))]
 
     def unseen(self, path: str) -> list[NotedWrite]:
         """Return the finished writes to a file whose text has not been seen to live on elsewhere."""
