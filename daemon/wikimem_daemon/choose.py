@@ -2,12 +2,16 @@
 
 import logging
 import sys
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from wikimem_daemon.disk import FAT_RACY_NS, RACY_NS
+from wikimem_daemon.polling import PollingWatcher
 from wikimem_daemon.watcher import Watcher, WatchesExhausted
+
+Now = Callable[[], float]
 
 _log = logging.getLogger("wikimem.watcher")
 
@@ -57,13 +61,21 @@ def racy_ns_on(root: Path) -> int:
     return FAT_RACY_NS if file_system(root) in ("exfat", "msdos", "vfat") else RACY_NS
 
 
-def choose(root: Path, folders: Iterable[str], mode: str, *, poll_s: float, make: "Makers | None" = None) -> Choice:
+def choose(
+    root: Path,
+    folders: Iterable[str],
+    mode: str,
+    *,
+    poll_s: float,
+    now: Now = time.monotonic,
+    make: "Makers | None" = None,
+) -> Choice:
     """Return the watcher for a setting (`auto`, `inotify`, `native`, `polling`) and these folders of the vault."""
     makers = make or Makers()
     if mode in ("polling", "poll"):
         return Choice(makers.polling(root, poll_s))
     if sys.platform != "linux":
-        return Choice(makers.native(root, poll_s))
+        return Choice(makers.native(root))
     if mode == "auto":
         for place in [root, *(root / folder for folder in folders)]:
             kind = file_system(place.resolve())
@@ -72,7 +84,7 @@ def choose(root: Path, folders: Iterable[str], mode: str, *, poll_s: float, make
                     makers.polling(root, poll_s),
                     f"{place} lies on {kind or 'an unknown file system'}, where changes are not always announced",
                 )
-    return Choice(makers.inotify(root))
+    return Choice(makers.inotify(root, now))
 
 
 def fall_back(root: Path, error: WatchesExhausted, *, poll_s: float, make: "Makers | None" = None) -> Choice:
@@ -85,28 +97,26 @@ def fall_back(root: Path, error: WatchesExhausted, *, poll_s: float, make: "Make
     )
 
 
-def _inotify(root: Path) -> Watcher:
+def _inotify(root: Path, now: Now) -> Watcher:
     from wikimem_daemon.inotify import InotifyWatcher  # noqa: PLC0415 - Linux only
 
-    return InotifyWatcher(root)
+    return InotifyWatcher(root, clock=now)
 
 
 def _polling(root: Path, poll_s: float) -> Watcher:
-    from wikimem_daemon.polling import PollingWatcher  # noqa: PLC0415 - watchfiles is loaded where it is used
-
-    return PollingWatcher(root, poll_s=poll_s, force_polling=True)
+    return PollingWatcher(root, poll_s=poll_s)
 
 
-def _native(root: Path, poll_s: float) -> Watcher:
-    from wikimem_daemon.polling import PollingWatcher  # noqa: PLC0415 - watchfiles is loaded where it is used
+def _native(root: Path) -> Watcher:
+    from wikimem_daemon.native import NativeWatcher  # noqa: PLC0415 - watchfiles is loaded where it is used
 
-    return PollingWatcher(root, poll_s=poll_s, force_polling=False)
+    return NativeWatcher(root)
 
 
 @dataclass(frozen=True, slots=True)
 class Makers:
     """How each watcher is made; tests give their own."""
 
-    inotify: Callable[[Path], Watcher] = _inotify
+    inotify: Callable[[Path, Now], Watcher] = _inotify
     polling: Callable[[Path, float], Watcher] = _polling
-    native: Callable[[Path, float], Watcher] = _native
+    native: Callable[[Path], Watcher] = _native

@@ -56,6 +56,9 @@ def diff_file(
     path: str, before: Sequence[Held], after: Sequence[RecallItem], file_hash: bytes = b"", inode: Inode = NO_INODE
 ) -> FileDiff:
     """Compare a file's items by key. An entry whose text moved to another ordinal of its minute is kept by text."""
+    if not before:
+        come = (New(path, item, position, file_hash, inode) for position, item in enumerate(after))
+        return FileDiff((), (), tuple(come))
     unclaimed = list(before)
     kept: list[tuple[Held, RecallItem]] = []
     waiting = list(enumerate(after))

@@ -107,7 +107,11 @@ class InotifyWatcher:
             if error.errno == errno.EMFILE:
                 raise WatchesExhausted(USER_INSTANCES, str(error)) from error
             raise
-        self.enter("")
+        try:
+            self.enter("")
+        except OSError:
+            self.close()
+            raise
 
     def enter(self, folder: str) -> None:
         """As in `Watcher`."""

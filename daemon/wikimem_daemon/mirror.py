@@ -12,8 +12,6 @@ from typing import Protocol
 
 from wikimem.pages.changes import Cause
 from wikimem.pages.items import RecallItem
-from wikimem.pages.layout import Layout
-from wikimem.pages.page import Page
 from wikimem.pages.reading import conflict_copy_problem, git_marker_line, read_page, too_large_page
 from wikimem.store.manifest import FileEntry, Manifest
 from wikimem.text.problems import Problem
@@ -22,27 +20,15 @@ from wikimem_daemon.consequences import Effect, Ids, inode_of
 from wikimem_daemon.disk import DiskView, Kind, Look
 from wikimem_daemon.freshness import Degraded
 from wikimem_daemon.identity import Held
+from wikimem_daemon.indexing import Index
 from wikimem_daemon.ownwrites import REMOVED, OwnWrites
+from wikimem_daemon.placing import Placing
 from wikimem_daemon.plan import EMPTY_S, NEW_EMPTY_S, OPEN_CAP_S, OPEN_QUIET_S, SETTLE_S, Sight, Step, decide
 from wikimem_daemon.watcher import Watcher
 
-__all__ = ["Degraded", "Index", "Mirror", "Surroundings", "Waiting"]
+__all__ = ["Degraded", "Mirror", "Surroundings", "Waiting"]
 
 _SOON_S = 0.05
-
-
-class Index(Protocol):
-    """What the mirror needs of the search index."""
-
-    @property
-    def pages(self) -> Mapping[str, Page]:
-        """Every page by its path."""
-
-    def replace_page(self, page: Page) -> object:
-        """Take a page as it is now."""
-
-    def remove_page(self, path: str) -> object:
-        """Forget a page."""
 
 
 class Surroundings(Protocol):
@@ -71,7 +57,7 @@ class Mirror:
     def __init__(
         self,
         *,
-        layout: Layout,
+        placing: Placing,
         disk: DiskView,
         index: Index,
         manifest: Manifest,
@@ -80,7 +66,7 @@ class Mirror:
         watcher: Callable[[], Watcher | None],
         settle: Callable[[], None],
     ) -> None:
-        self.layout = layout
+        self._placing = placing
         self._disk = disk
         self._index = index
         self._manifest = manifest
@@ -137,7 +123,7 @@ class Mirror:
 
     def _see(self, path: str, entry: FileEntry | None, before: Waiting | None) -> tuple[Sight, Look]:
         nothing = Look(Kind.MISSING)
-        kind = self.layout.classify(path).kind
+        kind = self._placing.kind(path)
         if kind == "conflict-copy" and self._disk.stamp(path) is not None:
             self.problems[path] = conflict_copy_problem()
         if kind not in ("wiki", "diary"):
@@ -195,7 +181,7 @@ class Mirror:
 
     def _nothing(self, path: str, sight: Sight, look: Look, _before: Waiting | None) -> None:
         if sight == Sight.TOO_LARGE and look.stamp is not None:
-            self.problems[path] = too_large_page(path, look.stamp.size, self.layout).problems[0]
+            self.problems[path] = too_large_page(path, look.stamp.size, self._placing.layout).problems[0]
 
     def _restamp(self, path: str, _sight: Sight, look: Look, _before: Waiting | None) -> None:
         entry = self.entries[path]
@@ -205,14 +191,14 @@ class Mirror:
                 self.entries[path] = fresher
                 self._restamped.add(path)
         if path not in self._index.pages:
-            self._index.replace_page(read_page(path, look.data, self.layout))
+            self._index.replace_page(read_page(path, look.data, self._placing.layout))
 
     def _serve(self, path: str, _sight: Sight, look: Look, _before: Waiting | None) -> None:
         if look.stamp is None:
             return
         entry = self.entries.get(path)
         before = self.items_of(path)
-        page = read_page(path, look.data, self.layout)
+        page = read_page(path, look.data, self._placing.layout)
         self._index.replace_page(page)
         digest = hashlib.sha256(look.data)
         known = FileEntry(path, look.stamp, not look.racy, digest.digest(), entry.ids if entry else ())
@@ -273,14 +259,14 @@ class Mirror:
         if page is not None:
             return page.items
         body = self._manifest.body(path)
-        return read_page(path, body, self.layout).items if body is not None else ()
+        return read_page(path, body, self._placing.layout).items if body is not None else ()
 
     def serve_last_good(self, path: str) -> None:
         """Answer from the text that an earlier process read, where this one cannot read the file."""
         if path in self.entries and path not in self._index.pages:
             body = self._manifest.body(path)
             if body is not None:
-                self._index.replace_page(read_page(path, body, self.layout))
+                self._index.replace_page(read_page(path, body, self._placing.layout))
 
     # --------------------------------------------------------------- knowing
 

@@ -1,36 +1,35 @@
-"""The watcher for where inotify does not help: watchfiles, native (macOS) or polling (network file systems).
+"""The watcher for file systems that announce nothing (NFS, SMB, FUSE, WSL mounts): a thread looks at every stamp.
 
-Its events come late and incomplete, so they only say "compare": `exact` is false, and a fresh answer is decided by a
-comparison with the disk.
+It only says "compare": `exact` is false, and a fresh answer is decided by a comparison with the disk.
 """
 
 import asyncio
 import logging
+import os
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from watchfiles import Change, watch
-
+from wikimem_daemon.disk import FAT_RACY_NS
 from wikimem_daemon.watcher import Mode, Observation
 
 _log = logging.getLogger("wikimem.watcher")
 
-# watchfiles waits this long for more before it tells; our own rules do the settling.
-_DEBOUNCE_MS = 50
-_STEP_MS = 20
-_STOP_MS = 500
+Sight = tuple[int, int, int, int, int]
 
 
 class PollingWatcher:
-    """Watches `root` in a thread. `poll_s` is the pause between two looks of the polling mode."""
+    """Watches the folders that were entered, every `poll_s` seconds. `racy_ns` as in `Disk`."""
 
-    def __init__(self, root: Path, *, poll_s: float, force_polling: bool) -> None:
+    def __init__(self, root: Path, *, poll_s: float, racy_ns: int = FAT_RACY_NS) -> None:
         self._root = root
         self._poll_s = poll_s
-        self._force = force_polling
-        self._changed = threading.Event()
+        self._racy_ns = racy_ns
+        self._entered: tuple[str, ...] = ()
+        self._lock = threading.Lock()
+        self._changed: dict[str, None] = {}
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._wake: Callable[[], None] = lambda: None
@@ -38,7 +37,7 @@ class PollingWatcher:
     @property
     def mode(self) -> Mode:
         """As in `Watcher`."""
-        return "polling" if self._force else "native"
+        return "polling"
 
     @property
     def exact(self) -> bool:
@@ -47,7 +46,7 @@ class PollingWatcher:
 
     @property
     def writing(self) -> Mapping[str, float]:
-        """As in `Watcher`."""
+        """As in `Watcher`: nothing is known about open writers."""
         return MappingProxyType({})
 
     @property
@@ -59,27 +58,32 @@ class PollingWatcher:
         """As in `Watcher`."""
         if not self._root.is_dir():
             raise FileNotFoundError(f"no folder at {self._root}")
-        self._thread = threading.Thread(target=self._run, name="wikimem-watch", daemon=True)
+        self.enter("")
+        self._thread = threading.Thread(target=self._run, name="wikimem-poll", daemon=True)
         self._thread.start()
 
     def enter(self, folder: str) -> None:
-        """Nothing to do: the whole tree is watched."""
+        """As in `Watcher`."""
+        with self._lock:
+            if folder not in self._entered:
+                self._entered = (*self._entered, folder)
 
     def follow(self, path: str, target: str) -> None:
-        """Nothing to do: a comparison looks through links."""
+        """As in `Watcher`: looked at like any other, through the link."""
 
     def keep_only(self, folders: set[str]) -> None:
-        """Nothing to let go of."""
+        """As in `Watcher`."""
+        with self._lock:
+            self._entered = tuple(folder for folder in self._entered if folder == "" or folder in folders)
 
     def forget_writing(self, path: str) -> None:
-        """Nothing is known about open writers."""
+        """As in `Watcher`: there is nothing to forget."""
 
     def drain(self) -> Observation:
         """As in `Watcher`."""
-        if not self._changed.is_set():
-            return Observation()
-        self._changed.clear()
-        return Observation(folders=("",))
+        with self._lock:
+            changed, self._changed = self._changed, {}
+        return Observation(folders=tuple(changed))
 
     def attach(self, loop: asyncio.AbstractEventLoop, wake: Callable[[], None]) -> None:
         """As in `Watcher`."""
@@ -91,42 +95,49 @@ class PollingWatcher:
         self._wake = tell
 
     def close(self) -> None:
-        """As in `Watcher`."""
+        """As in `Watcher`. A thread that hangs in a dead mount is left behind."""
         self._stop.set()
         thread, self._thread = self._thread, None
         if thread is not None:
-            thread.join(timeout=5)
+            thread.join(timeout=1)
+        with self._lock:
+            self._changed = {}
 
     def _run(self) -> None:
+        known: dict[str, dict[str, Sight] | None] = {}
+        while not self._stop.is_set():
+            found = {folder: self._look(folder) for folder in self._entered}
+            changed = [folder for folder, seen in found.items() if folder in known and seen != known[folder]]
+            # Seen for the first time: what was written before this look is the caller's own listing's matter, but
+            # what fell between the two is nobody's.
+            changed += [folder for folder in found if folder not in known]
+            known = found
+            if changed and not self._stop.is_set():
+                with self._lock:
+                    self._changed |= dict.fromkeys(changed)
+                self._wake()
+            self._stop.wait(self._poll_s)
+
+    def _look(self, folder: str) -> dict[str, Sight] | None:
+        """Return every name's stamp, None when the folder cannot be read."""
+        racy_since = time.time_ns() - self._racy_ns
+        seen: dict[str, Sight] = {}
         try:
-            self._watch()
-        except OSError as error:
-            # The root went away. The reconciler notices that by itself and makes a new watcher when it is back.
-            _log.warning("watching %s ended: %s", self._root, error)
-            self._tell()
-
-    def _watch(self) -> None:
-        batches = watch(
-            self._root,
-            watch_filter=_is_ours,
-            debounce=_DEBOUNCE_MS,
-            step=_STEP_MS,
-            stop_event=self._stop,
-            rust_timeout=_STOP_MS,
-            force_polling=self._force,
-            poll_delay_ms=max(int(self._poll_s * 1000), 50),
-            ignore_permission_denied=True,
-            raise_interrupt=False,
-        )
-        for _ in batches:
-            self._tell()
-
-    def _tell(self) -> None:
-        self._changed.set()
-        self._wake()
+            with os.scandir(self._root / folder) as entries:
+                for entry in entries:
+                    seen[entry.name] = _sight(entry, racy_since)
+        except OSError:
+            return None
+        return seen
 
 
-def _is_ours(_change: Change, _path: str) -> bool:
-    # watchfiles' own filter tests every part of the absolute path: a vault below a folder called `.venv` would be
-    # silent. The layout decides later, on the path inside the vault.
-    return True
+def _sight(entry: "os.DirEntry[str]", racy_since: int) -> Sight:
+    try:
+        found = entry.stat(follow_symlinks=True)
+    except OSError:
+        return (0, 0, 0, 0, 0)
+    # A stamp so young may stay the same through another write: it never equals the next look's.
+    young = time.monotonic_ns() if found.st_ctime_ns > racy_since else 0
+    if entry.is_dir():
+        return (found.st_dev, found.st_ino, 0, 0, 0)
+    return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, young)

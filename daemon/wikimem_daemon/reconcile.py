@@ -15,26 +15,28 @@ from pathlib import Path
 
 from wikimem.pages.changes import Cause, Change
 from wikimem.pages.layout import Layout
-from wikimem.pages.page import Page
 from wikimem.store.history import History
 from wikimem.store.manifest import Manifest
 from wikimem.store.state import State
+from wikimem_daemon.alarm import Alarm
 from wikimem_daemon.choose import Choice, choose, racy_ns_on
 from wikimem_daemon.clock import Clock, ClockWatch, SystemClock, timestamp
 from wikimem_daemon.consequences import Consequences
 from wikimem_daemon.disk import Disk
 from wikimem_daemon.feed import ChangesPage, Feed
 from wikimem_daemon.freshness import Degraded, Freshness, WatchStatus, shorten
-from wikimem_daemon.mirror import Index, Mirror
+from wikimem_daemon.indexing import FedPages, Index
+from wikimem_daemon.mirror import Mirror
 from wikimem_daemon.ownwrites import OwnWrites
+from wikimem_daemon.placing import Placing
 from wikimem_daemon.saver import Saver
 from wikimem_daemon.sidebands import Sidebands
-from wikimem_daemon.survey import SurveyedDisk, Surveyor
+from wikimem_daemon.survey import SurveyedDisk, Surveyor, Surveys
 from wikimem_daemon.tree import Tree
 from wikimem_daemon.unsaved import Keeper
 from wikimem_daemon.vigil import Vigil
 from wikimem_daemon.watcher import Watcher, WatchesExhausted
-from wikimem_daemon.worklist import ListFolder, LookAt, Marker, Work, WorkList
+from wikimem_daemon.worklist import FinishFolder, LastGood, ListFolder, LookAt, Marker, TakeEntries, Work, WorkList
 
 __all__ = ["FedPages", "Freshness", "Reconciler", "WatchStatus"]
 
@@ -48,26 +50,6 @@ ROOT_LOST_TICK_S = 0.2
 POLL_S = 2.0
 RETRY_S = 30.0
 _COMPLETE = "manifest_complete"
-
-
-class FedPages:
-    """The source for a `MemoryIndex` that a reconciler feeds: it never has anything to say by itself."""
-
-    revision = 0
-
-    def pages(self) -> tuple[Page, ...]:
-        """Return nothing: pages arrive by `replace_page`."""
-        return ()
-
-    def changed_since(self, revision: int) -> list[str]:
-        """Return nothing."""
-        del revision
-        return []
-
-    def read_page(self, path: str) -> Page | None:
-        """Return nothing."""
-        del path
-        return None
 
 
 class Reconciler:
@@ -109,9 +91,10 @@ class Reconciler:
         limit = layout.max_file_bytes if max_file_bytes is None else max_file_bytes
         self._raw = Disk(root, max_bytes=limit, wall_ns=self._clock.wall_ns, racy_ns=racy_ns_on(root))
         self._disk = SurveyedDisk(self._raw)
+        self._placing = Placing(layout)
         self._work = WorkList()
         self._mirror = Mirror(
-            layout=layout,
+            placing=self._placing,
             disk=self._disk,
             index=index,
             manifest=self._manifest,
@@ -120,12 +103,13 @@ class Reconciler:
             watcher=self._on_duty,
             settle=self._settle,
         )
-        self._tree = Tree(self._mirror, self._disk, self._work, layout, self._on_duty)
+        self._tree = Tree(self._mirror, self._disk, self._work, self._placing, self._on_duty)
         self._mirror.around = self._tree
         poll_s = min(scan_interval_s, POLL_S)
         self._vigil = Vigil(
             root,
-            new_watcher=new_watcher or (lambda: choose(root, self._tree.tops, mode, poll_s=poll_s)),
+            new_watcher=new_watcher
+            or (lambda: choose(root, self._placing.tops, mode, poll_s=poll_s, now=self._clock.monotonic)),
             poll_s=poll_s,
             wake=self._wake,
             is_hollow=self._tree.is_empty_where_it_was_full,
@@ -136,11 +120,8 @@ class Reconciler:
         self._retry_at = self._retry_s = 0.0
         self._moved = asyncio.Event()
         self._pump: asyncio.Task[None] | None = None
-        self._survey_next: asyncio.Task[bool] | None = None
-        self._survey_lock = asyncio.Lock()
-        self._background: set[asyncio.Task[bool]] = set()
-        self._timer: asyncio.TimerHandle | None = None
-        self._timer_at = 0.0
+        self._surveys = Surveys(self._disk, self._surveyor, self._compare_surveyed)
+        self._alarm = Alarm(self.tick, now=self._clock.monotonic, due=self._due_times, limit=self._tick_s)
 
     def _on_duty(self) -> Watcher | None:
         return self._vigil.watcher
@@ -157,18 +138,16 @@ class Reconciler:
         self._mirror.baseline = self._state.meta(_COMPLETE) is None
         self._vigil.begin(asyncio.get_running_loop(), self._root_identity())
         self._compare_all("start")
-        self._arm()
+        self._alarm.arm()
 
     async def close(self) -> None:
         """Stop, and keep what is not kept yet."""
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer_at = float("inf")
-        for task in (self._pump, *self._background):
-            if task is not None:
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
+        self._alarm.close()
+        await self._surveys.close()
+        if self._pump is not None:
+            self._pump.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._pump
         self._vigil.close()
         self._settle()
         self.feed.close()
@@ -187,11 +166,13 @@ class Reconciler:
                 pause = max(min(quiet, deadline) - self._clock.monotonic(), 0.001)
                 await asyncio.wait_for(self._moved.wait(), pause)
             done = await self._catch_up(deadline)
-        return self._freshness(done)
+        return self._freshness(done, asked=timeout_s > 0 or self._vigil.exact)
 
     async def _catch_up(self, deadline: float) -> bool:
         if not self._vigil.exact and self._vigil.lost is None:
-            return await self._within(asyncio.shield(self._survey_soon()), deadline)
+            if deadline <= self._clock.monotonic():
+                return False
+            return await self._within(asyncio.shield(self._surveys.soon()), deadline)
         self._check_root()
         self._tree.note_places()
         self._drain()
@@ -212,14 +193,14 @@ class Reconciler:
         now = self._clock.monotonic()
         return any(one.quiet > now for one in self._mirror.waiting.values())
 
-    def _freshness(self, done: bool) -> Freshness:
+    def _freshness(self, done: bool, *, asked: bool) -> Freshness:
         found = self._withheld()
         if self.partial:
             found.append(Degraded("starting", "the vault is still being read", "ask again, or wait longer"))
-        elif not done and self._vigil.lost is None:
+        elif not done and asked and self._vigil.lost is None:
             detail = f"the disk is still being compared; {len(self._work)} steps are left"
             found.append(Degraded("behind", detail, "ask again in a moment"))
-        return Freshness(not found, self.partial, shorten(found), self.cursor())
+        return Freshness(done and not found, self.partial, shorten(found), self.cursor())
 
     def _withheld(self) -> list[Degraded]:
         found = [self._vigil.lost] if self._vigil.lost is not None else []
@@ -273,8 +254,7 @@ class Reconciler:
 
     async def relayout(self, layout: Layout) -> None:
         """Go by another layout: what it no longer reads leaves, what it now reads comes."""
-        self._mirror.layout = layout
-        self._tree.relayout(layout)
+        self._placing.relayout(layout)
         self._mirror.doubt_all()
         for path in list(self._mirror.entries):
             self._work.add(LookAt(path))
@@ -286,7 +266,7 @@ class Reconciler:
             self._drain()
             self._compare_all(why)
             if not self._vigil.exact:
-                await asyncio.shield(self._survey_soon())
+                await asyncio.shield(self._surveys.soon())
             marker = self._work.mark(asyncio.get_running_loop())
             self._start_pump()
             await marker
@@ -335,7 +315,7 @@ class Reconciler:
         if seen.root_lost:
             self._check_root(told=True)
         elif not self._vigil.exact:
-            self._survey_soon()
+            self._surveys.soon()
         else:
             if seen.overflow:
                 _log.warning("inotify lost events; comparing everything")
@@ -358,6 +338,10 @@ class Reconciler:
             except WatchesExhausted as error:
                 self._vigil.replace(error)
                 self._compare_all("fallback")
+            except Exception:  # noqa: BLE001 - the outermost loop of the work
+                # One file that breaks our code costs itself only, and never counts as compared.
+                _log.exception("%r could not be taken in", work)
+                self._withhold(work)
             if self._mirror.effects_waiting >= SETTLE_EVERY and not self._is_first_diff():
                 self._settle()
             if self._clock.monotonic() >= until:
@@ -365,8 +349,16 @@ class Reconciler:
         done = not len(self._work)
         if done:
             self._settle()
-            self._arm()
+            self._alarm.arm()
         return done
+
+    def _withhold(self, work: Work) -> None:
+        hint = "the log has the error; please report it"
+        if isinstance(work, (LookAt, LastGood)):
+            self._mirror.held[work.path] = Degraded("internal-error", f"{work.path} could not be taken in", hint)
+        elif isinstance(work, (ListFolder, TakeEntries, FinishFolder)):
+            detail = f"the folder {work.folder or '.'} could not be compared"
+            self._tree.held[work.folder] = Degraded("internal-error", detail, hint)
 
     def _is_first_diff(self) -> bool:
         """Say whether this is the comparison with an earlier process: its moves are found when all is known."""
@@ -411,7 +403,7 @@ class Reconciler:
             self._ask_for_everything(why)
             self._start_pump()
         else:
-            self._survey_soon(why)
+            self._surveys.soon(why)
 
     def _ask_for_everything(self, why: str) -> None:
         before = self._consequences.made
@@ -439,54 +431,26 @@ class Reconciler:
         self._comparisons += 1
         self._without_change += self._consequences.made == before
 
-    def _survey_soon(self, why: str = "scan") -> "asyncio.Task[bool]":
-        """Return the survey that begins next: it sees everything that was written before this call."""
-        if self._survey_next is None:
-            self._survey_next = asyncio.create_task(self._survey(why))
-            self._background.add(self._survey_next)
-            self._survey_next.add_done_callback(self._background.discard)
-        return self._survey_next
+    def _surveyor(self) -> Surveyor:
+        return Surveyor(self._raw, self._placing, self._mirror.entries)
 
-    async def _survey(self, why: str) -> bool:
-        async with self._survey_lock:
-            self._survey_next = None
-            tree = self._tree
-            surveyor = Surveyor(self._raw, tree.tops, tree.wants, tree.is_ours, self._mirror.entries)
-            found = await asyncio.to_thread(surveyor.walk)
-            self._disk.fill(found)
-            try:
-                self._check_root()
-                if self._vigil.lost is not None:
-                    return True
-                self._ask_for_everything(why)
-                marker = self._work.mark(asyncio.get_running_loop())
-                self._start_pump()
-                return await marker
-            finally:
-                self._disk.clear()
+    async def _compare_surveyed(self, why: str) -> bool:
+        self._check_root()
+        if self._vigil.lost is not None:
+            return True
+        self._ask_for_everything(why)
+        marker = self._work.mark(asyncio.get_running_loop())
+        self._start_pump()
+        return await marker
 
     # ------------------------------------------------------------------ time
 
-    def _arm(self) -> None:
-        """Set the timer for what is due next."""
-        now = self._clock.monotonic()
-        due = [one.due for one in self._mirror.waiting.values()]
+    def _due_times(self) -> list[float]:
         removal = self._consequences.next_due()
-        if removal is not None:
-            due.append(removal)
-        at = min([now + (TICK_S if self._vigil.lost is None else ROOT_LOST_TICK_S), *due])
-        if self._timer is not None and now < self._timer_at <= at:
-            return
-        if self._timer is not None:
-            self._timer.cancel()
-        if self._timer_at != float("inf"):
-            self._timer_at = at
-            self._timer = asyncio.get_running_loop().call_later(max(at - now, 0.01), self._ring)
+        return [*(one.due for one in self._mirror.waiting.values()), *([removal] if removal is not None else [])]
 
-    def _ring(self) -> None:
-        self._timer = None
-        self.tick()
-        self._arm()
+    def _tick_s(self) -> float:
+        return TICK_S if self._vigil.lost is None else ROOT_LOST_TICK_S
 
     def tick(self) -> None:
         """Do what is due by the clock: waiting files, removals, the timer, what a sleep or a lost root calls for."""

@@ -4,7 +4,9 @@ Where inotify does not help, every fresh answer needs a comparison with the disk
 hangs. So a thread asks, and the comparison then runs on the event loop without one system call.
 """
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -12,6 +14,7 @@ from typing import TypeVar
 from wikimem.store.files import Stamp
 from wikimem.store.manifest import FileEntry
 from wikimem_daemon.disk import DiskView, Kind, Listing, Look, Target
+from wikimem_daemon.placing import Placing
 
 _MAX_BYTES = 64_000_000
 
@@ -94,15 +97,13 @@ class Surveyor:
     """Walks the tree. It only reads `entries`, which the event loop may change meanwhile."""
 
     disk: DiskView
-    tops: tuple[str, ...]
-    wants: Callable[[str], bool]
-    is_ours: Callable[[str], bool]
+    placing: Placing
     entries: Mapping[str, FileEntry]
 
     def walk(self) -> Survey:
         """Ask everything. Runs in a thread."""
         survey = Survey()
-        for place in ("", *self.tops):
+        for place in ("", *self.placing.tops):
             survey.places[place] = _try(partial(self.disk.identity, place))
         waiting, met = [""], set[Inode]()
         while waiting:
@@ -115,9 +116,9 @@ class Surveyor:
             for entry in listing.entries:
                 path = f"{folder}/{entry.name}" if folder else entry.name
                 if self._is_folder(entry.kind, path, survey):
-                    if self.wants(path):
+                    if self.placing.wants(path):
                         waiting.append(path)
-                elif self.is_ours(path):
+                elif path in self.entries or self.placing.is_ours(path):
                     self._look(path, survey)
         return survey
 
@@ -142,6 +143,47 @@ class Surveyor:
             look = self.disk.look(path, through_link=True)
             survey.looks[path, True] = look
         survey.size += len(look.data)
+
+
+class Surveys:
+    """Runs surveys one after the other. `compare` uses the filled disk on the loop; it says whether it came to its end.
+
+    Whoever asks while one runs needs the next: the running one may have passed what was written since.
+    """
+
+    def __init__(
+        self, view: SurveyedDisk, surveyor: Callable[[], Surveyor], compare: Callable[[str], Awaitable[bool]]
+    ) -> None:
+        self._view = view
+        self._surveyor = surveyor
+        self._compare = compare
+        self._next: asyncio.Task[bool] | None = None
+        self._tasks: set[asyncio.Task[bool]] = set()
+        self._lock = asyncio.Lock()
+
+    def soon(self, why: str = "scan") -> "asyncio.Task[bool]":
+        """Return the survey that begins next: it sees everything that was written before this call."""
+        if self._next is None:
+            self._next = asyncio.create_task(self._run(why))
+            self._tasks.add(self._next)
+            self._next.add_done_callback(self._tasks.discard)
+        return self._next
+
+    async def close(self) -> None:
+        """Stop. A thread that hangs in a dead mount is left behind."""
+        for task in list(self._tasks):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def _run(self, why: str) -> bool:
+        async with self._lock:
+            self._next = None
+            self._view.fill(await asyncio.to_thread(self._surveyor().walk))
+            try:
+                return await self._compare(why)
+            finally:
+                self._view.clear()
 
 
 def _try(ask: Callable[[], T]) -> T | OSError:

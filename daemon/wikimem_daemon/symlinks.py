@@ -22,6 +22,8 @@ class Symlinks:
         """Decide about the link at `path`: read it as a folder, as a file, or not at all."""
         self.forget(path)
         target = self._disk.target(path)
+        if target.kind == Kind.MISSING and not target.shown:
+            return "no"  # the link itself is gone
         problem = _problem(target)
         if problem is not None:
             self.problems[path] = problem
@@ -31,6 +33,10 @@ class Symlinks:
             return "no"
         self._taken[inside] = path
         return "folder" if target.kind == Kind.FOLDER else "file"
+
+    def knows(self, path: str) -> bool:
+        """Say whether there was a link at `path`."""
+        return path in self.problems or path in self._taken.values()
 
     def target_of(self, path: str) -> str | None:
         """Return the real path, relative to the root, that a followed link leads to."""
@@ -44,6 +50,13 @@ class Symlinks:
         """Let another link to the same target be followed."""
         self.problems.pop(path, None)
         self._taken = {inside: link for inside, link in self._taken.items() if link != path}
+
+    def prune(self, folder: str, names: frozenset[str]) -> None:
+        """Forget the links of a folder that are not among its names."""
+        for path in [*self.problems, *self._taken.values()]:
+            place, _, name = path.rpartition("/")
+            if place == folder and name not in names:
+                self.forget(path)
 
     def _is_taken(self, inside: str) -> bool:
         return any(inside == taken or inside.startswith(f"{taken}/") for taken in self._taken)

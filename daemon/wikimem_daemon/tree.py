@@ -4,11 +4,11 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable
 
-from wikimem.pages.layout import Layout
 from wikimem.text.problems import Problem
 from wikimem_daemon.disk import DiskView, Entry, Kind, Listing
 from wikimem_daemon.freshness import Degraded
 from wikimem_daemon.mirror import Mirror
+from wikimem_daemon.placing import Placing
 from wikimem_daemon.symlinks import Symlinks
 from wikimem_daemon.watcher import Watcher, WatchesExhausted
 from wikimem_daemon.worklist import FinishFolder, LastGood, ListFolder, LookAt, TakeEntries, Work, WorkList
@@ -16,19 +16,18 @@ from wikimem_daemon.worklist import FinishFolder, LastGood, ListFolder, LookAt, 
 _log = logging.getLogger("wikimem.reconcile")
 
 _CHUNK = 200
-_PROBE = "wikimem-probe.md"
-_OURS = ("wiki", "diary", "conflict-copy")
 
 
 class Tree:
     """Lists folders and turns the listings into looks. `watcher` is asked for each time: it may be replaced."""
 
     def __init__(
-        self, mirror: Mirror, disk: DiskView, work: WorkList, layout: Layout, watcher: Callable[[], Watcher | None]
+        self, mirror: Mirror, disk: DiskView, work: WorkList, placing: Placing, watcher: Callable[[], Watcher | None]
     ) -> None:
         self._mirror = mirror
         self._disk = disk
         self._work = work
+        self._placing = placing
         self._watcher = watcher
         self._links = Symlinks(disk, self._is_read_anyway)
         self._folders: dict[str, tuple[int, int]] = {}
@@ -36,38 +35,21 @@ class Tree:
         self._met: set[str] = set()
         self._comparisons = 0
         self.held: dict[str, Degraded] = {}
-        self.relayout(layout)
-
-    def relayout(self, layout: Layout) -> None:
-        """Go by another layout from now on."""
-        self._layout = layout
-        self.tops = tuple(dict.fromkeys(_plain(one) for one in (layout.wiki_dir, layout.diary_dir)))
 
     # ----------------------------------------------------------------- rules
 
     def is_ours(self, path: str) -> bool:
         """Say whether a file's path can matter."""
-        return path in self._mirror.entries or self._layout.classify(path).kind in _OURS
-
-    def wants(self, folder: str) -> bool:
-        """Say whether a folder is to be listed: it lies in a top folder, or on the way to one."""
-        if folder == "" or any(top == folder or top.startswith(f"{folder}/") for top in self.tops):
-            return True
-        return self._is_below_top(folder) and self._layout.classify(f"{folder}/{_PROBE}").kind != "ignored"
-
-    def _is_below_top(self, path: str) -> bool:
-        return any(top == "" or path.startswith(f"{top}/") for top in self.tops)
+        return path in self._mirror.entries or self._placing.is_ours(path)
 
     def _is_read_anyway(self, inside: str, kind: Kind) -> bool:
-        if kind == Kind.FOLDER:
-            return self.wants(inside)
-        return self._layout.classify(inside).kind in _OURS
+        return self._placing.wants(inside) if kind == Kind.FOLDER else self._placing.is_ours(inside)
 
     def is_place_gone(self, path: str) -> bool:
         """As in `Surroundings`."""
         if self.held_above(path) is not None or self._identity("") is None:
             return True
-        tops = [top for top in self.tops if top and path.startswith(f"{top}/")]
+        tops = [top for top in self._placing.tops if top and path.startswith(f"{top}/")]
         return any(self._identity(top) is None for top in tops)
 
     def held_above(self, path: str) -> str | None:
@@ -91,7 +73,7 @@ class Tree:
 
     def is_empty_where_it_was_full(self) -> bool:
         """Say whether notes are known and none of their places holds anything."""
-        return bool(self._mirror.entries) and not any(self._has_entries(top) for top in self.tops)
+        return bool(self._mirror.entries) and not any(self._has_entries(top) for top in self._placing.tops)
 
     def _has_entries(self, folder: str) -> bool:
         try:
@@ -136,7 +118,7 @@ class Tree:
 
     def note_folder(self, folder: str) -> None:
         """Ask for a folder to be listed again, if it matters."""
-        if self.wants(folder) or folder in self._folders or folder in self.held:
+        if self._placing.wants(folder) or folder in self._folders or folder in self.held:
             self._work.add(ListFolder(folder))
 
     def note_path(self, path: str) -> None:
@@ -146,14 +128,16 @@ class Tree:
             self._work.add(ListFolder(folder))
         if path in self._folders:
             self._work.add(ListFolder(path))
+        if self._links.knows(path):
+            self._links.resolve(path)
         if self.is_ours(path):
             self._work.add(LookAt(path))
-        elif self._is_below_top(path) and self.wants(path) and self._disk.look(path).kind == Kind.LINK:
+        elif self._placing.is_below_top(path) and self._placing.wants(path) and self._disk.look(path).kind == Kind.LINK:
             self._work.add(TakeEntries(folder, (Entry(path.rpartition("/")[2], Kind.LINK),)))
 
     def note_places(self) -> None:
         """Ask for a top folder to be listed when another one lies at its path: a mount raises no event."""
-        for top in self.tops:
+        for top in self._placing.tops:
             if top and self._identity(top) != self._folders.get(top) and top not in self.held:
                 self._work.add(ListFolder(top))
 
@@ -179,7 +163,7 @@ class Tree:
             self._mirror.serve_last_good(work.path)
 
     def _list(self, folder: str) -> None:
-        if not self.wants(folder) and folder not in self._folders:
+        if not self._placing.wants(folder) and folder not in self._folders:
             return
         watcher = self._watcher()
         try:
@@ -204,6 +188,8 @@ class Tree:
             _log.warning("the folder %s can be read again", folder or ".")
         self._folders[folder] = (listing.dev, listing.ino)
         self._met.add(folder)
+        if folder:
+            self._subfolders[folder.rpartition("/")[0]].add(folder)
         chunks = [listing.entries[at : at + _CHUNK] for at in range(0, len(listing.entries), _CHUNK)]
         works: list[Work] = [TakeEntries(folder, chunk) for chunk in chunks]
         self._work.expand([*works, FinishFolder(folder, frozenset(entry.name for entry in listing.entries))])
@@ -233,13 +219,14 @@ class Tree:
     def _work_for(self, entry: Entry, folder: str) -> Work | None:
         path = f"{folder}/{entry.name}" if folder else entry.name
         kind = entry.kind
-        if kind == Kind.LINK and (self.is_ours(path) or (self._is_below_top(path) and self.wants(path))):
+        if kind == Kind.LINK and (
+            self.is_ours(path) or (self._placing.is_below_top(path) and self._placing.wants(path))
+        ):
             follow = self._links.resolve(path)
             kind = Kind.FOLDER if follow == "folder" else Kind.TEXT
         if kind == Kind.FOLDER:
-            if not self.wants(path):
+            if not self._placing.wants(path):
                 return None
-            self._subfolders[folder].add(path)
             return ListFolder(path)
         return LookAt(path, scanned=True) if self.is_ours(path) else None
 
@@ -249,12 +236,13 @@ class Tree:
         gone: list[Work] = [LookAt(path) for path in sorted(known) if path[len(prefix) :] not in work.names]
         subs = sorted(self._subfolders.get(work.folder, set()))
         # A top folder may be known from an earlier process only, and not even be there.
-        tops = [top for top in self.tops if top and top.rpartition("/")[0] == work.folder]
+        tops = [top for top in self._placing.tops if top and top.rpartition("/")[0] == work.folder]
         missing = dict.fromkeys(one for one in (*subs, *tops) if one[len(prefix) :] not in work.names)
+        self._links.prune(work.folder, work.names)
         self._work.expand([*gone, *(ListFolder(folder) for folder in missing)])
 
     def _missing(self, folder: str) -> None:
-        if folder == "" or folder in self.tops:
+        if folder == "" or folder in self._placing.tops:
             if self._mirror.below(folder):
                 self._hold(folder, "missing-folder", f"the folder {folder or '.'} is missing")
             else:
@@ -275,7 +263,3 @@ class Tree:
         if known is None:
             _log.warning("%s; what was known there is kept", detail)
             self._work.expand([LastGood(path) for path in self._mirror.below(folder)])
-
-
-def _plain(folder: str) -> str:
-    return "/".join(part for part in folder.split("/") if part not in ("", "."))

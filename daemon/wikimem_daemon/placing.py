@@ -1,0 +1,52 @@
+"""What a path is, remembered: one burst asks the layout about each path several times."""
+
+from wikimem.pages.layout import Layout, PlaceKind
+
+_REMEMBERED = 50_000
+_PROBE = "wikimem-probe.md"
+_OURS = ("wiki", "diary", "conflict-copy")
+
+
+class Placing:
+    """Answers by `layout`. Safe to ask from a thread."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.relayout(layout)
+
+    def relayout(self, layout: Layout) -> None:
+        """Go by another layout from now on."""
+        self.layout = layout
+        self.tops = tuple(dict.fromkeys(_plain(one) for one in (layout.wiki_dir, layout.diary_dir)))
+        self._kinds: dict[str, PlaceKind] = {}
+
+    def kind(self, path: str) -> PlaceKind:
+        """Say what a file's path is."""
+        kind = self._kinds.get(path)
+        if kind is None:
+            kind = self.layout.classify(path).kind
+            if len(self._kinds) >= _REMEMBERED:
+                self._kinds = {}
+            self._kinds[path] = kind
+        return kind
+
+    def is_ours(self, path: str) -> bool:
+        """Say whether a file at this path is read, or reported."""
+        return self.kind(path) in _OURS
+
+    def is_read(self, path: str) -> bool:
+        """Say whether a file at this path is a page."""
+        return self.kind(path) in ("wiki", "diary")
+
+    def wants(self, folder: str) -> bool:
+        """Say whether a folder is to be listed: it lies in a top folder, or on the way to one."""
+        if folder == "" or any(top == folder or top.startswith(f"{folder}/") for top in self.tops):
+            return True
+        return self.is_below_top(folder) and self.kind(f"{folder}/{_PROBE}") != "ignored"
+
+    def is_below_top(self, path: str) -> bool:
+        """Say whether a path lies in one of the folders that hold notes."""
+        return any(top == "" or path.startswith(f"{top}/") for top in self.tops)
+
+
+def _plain(folder: str) -> str:
+    return "/".join(part for part in folder.split("/") if part not in ("", "."))

@@ -1,0 +1,294 @@
+"""Edits on disk and what follows from them: search at once, the change feed, the history."""
+
+import asyncio
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.reconciling import living, new_vault
+from tests.savers import SAVERS, Gardener, by_vim
+
+LONG = "We drove to the sea on Saturday, ate noodles on the pier and came home late in the rain."
+
+
+def test_a_saved_note_is_in_the_next_fresh_answer_whatever_saved_it(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            for number, save in enumerate(SAVERS):
+                save(life.root / "wiki" / "a.md", f"## sea\n\ntext {number}\n".encode())
+                assert await life.texts() == {"a:sea": f"text {number}"}, save.__name__
+
+    asyncio.run(run())
+
+
+def test_random_edits_in_all_styles_are_never_missed(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            gardener = Gardener(life.root, seed=20260721, notes=6)
+            for number in range(400):
+                what = gardener.step()
+                assert await life.texts() == life.on_disk(), (number, what)
+
+    asyncio.run(run())
+
+
+def test_random_edits_are_never_missed_where_nothing_is_announced(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db", mode="polling") as life:
+            gardener = Gardener(life.root, seed=7, notes=6)
+            for number in range(150):
+                what = gardener.step()
+                assert await life.texts() == life.on_disk(), (number, what)
+
+    asyncio.run(run())
+
+
+def test_a_save_is_searchable_without_anybody_asking(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            life.write("wiki/a.md", "## sea\n\nnew\n")
+            await life.until(lambda: life.index.texts() == {"a:sea": "new"})
+
+    asyncio.run(run())
+
+
+def test_the_daemon_never_touches_a_note_that_somebody_saves(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            for number in range(20):
+                note = life.write("wiki/a.md", f"## sea\n\ntext {number}\n")
+                note.chmod(0o640)
+                before = note.stat()
+                assert (await life.texts())["a:sea"] == f"text {number}"
+                after = note.stat()
+                assert note.read_text() == f"## sea\n\ntext {number}\n"
+                assert (before.st_ino, before.st_mtime_ns, before.st_mode) == (
+                    after.st_ino,
+                    after.st_mtime_ns,
+                    after.st_mode,
+                )
+
+    asyncio.run(run())
+
+
+def test_adds_and_updates_are_told_at_once_with_the_prior_text_kept(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            cursor = life.reconciler.cursor()
+            life.write("wiki/a.md", "## sea\n\nfirst\n")
+            await life.fresh()
+            assert life.changes(cursor) == [("add", "a:sea", None)]
+            cursor = life.reconciler.cursor()
+            life.write("wiki/a.md", "## sea\n\nsecond, and quite another\n")
+            await life.fresh()
+            assert life.changes(cursor) == [("update", "a:sea", None)]
+            await life.until(lambda: life.history("a:sea") == [("update", "sea", "first")])
+
+    asyncio.run(run())
+
+
+def test_a_removal_leaves_answers_at_once_and_is_told_after_its_grace(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            note = life.write("wiki/a.md", "## sea\n\nfirst\n")
+            await life.fresh()
+            cursor = life.reconciler.cursor()
+            note.unlink()
+            assert await life.texts() == {}
+            assert life.changes(cursor) == []
+            await life.after(1.1)
+            assert life.changes(cursor) == [("remove", "a:sea", None)]
+            await life.until(lambda: life.history("a:sea") == [("remove", "sea", "first")])
+
+    asyncio.run(run())
+
+
+def test_a_note_that_vim_takes_away_for_a_moment_is_the_same_note(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            note = life.write("wiki/a.md", "## sea\n\nfirst\n")
+            await life.fresh()
+            cursor = life.reconciler.cursor()
+            backup = note.with_name("a.md~")
+            note.rename(backup)
+            assert await life.texts() == {}
+            note.write_text("## sea\n\nfirst and second\n")
+            backup.unlink()
+            await life.fresh()
+            await life.after(5)
+            assert life.changes(cursor) == [("update", "a:sea", None)]
+            by_vim(note, note.read_bytes())
+            cursor = life.reconciler.cursor()
+            await life.fresh()
+            await life.after(5)
+            assert life.changes(cursor) == []
+
+    asyncio.run(run())
+
+
+def test_a_renamed_heading_is_one_rename_at_once(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            life.write("wiki/a.md", f"## a\n\n{LONG}\n\n## other\n\nstays\n")
+            await life.fresh()
+            cursor = life.reconciler.cursor()
+            life.write("wiki/a.md", f"## b\n\n{LONG}\n\n## other\n\nstays\n")
+            await life.fresh()
+            assert life.changes(cursor) == [("rename", "a:b", "a:a")]
+            await life.after(20)
+            assert life.changes(cursor) == [("rename", "a:b", "a:a")]
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("target_first", [False, True])
+def test_an_item_that_is_cut_here_and_pasted_there_is_one_rename(tmp_path: Path, *, target_first: bool) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            life.write("wiki/a.md", f"## sea\n\n{LONG}\n\n## other\n\nstays\n")
+            life.write("wiki/b.md", "## b\n\nb\n")
+            await life.fresh()
+            cursor = life.reconciler.cursor()
+            writes = [("wiki/a.md", "## other\n\nstays\n"), ("wiki/b.md", f"## b\n\nb\n\n## sea\n\n{LONG}\n")]
+            for path, text in reversed(writes) if target_first else writes:
+                life.write(path, text)
+                await life.fresh()
+            await life.after(20)
+            assert life.changes(cursor) == [("rename", "b:sea", "a:sea")]
+
+    asyncio.run(run())
+
+
+def test_a_copy_that_stays_is_an_add(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            life.write("wiki/a.md", f"## sea\n\n{LONG}\n")
+            await life.fresh()
+            cursor = life.reconciler.cursor()
+            shutil.copy(life.root / "wiki/a.md", life.root / "wiki/b.md")
+            await life.fresh()
+            await life.after(20)
+            assert life.changes(cursor) == [("add", "b:sea", None)]
+            cursor = life.reconciler.cursor()
+            (life.root / "wiki/a.md").unlink()
+            await life.fresh()
+            await life.after(20)
+            assert life.changes(cursor) == [("remove", "a:sea", None)]
+
+    asyncio.run(run())
+
+
+def test_a_renamed_folder_renames_every_item_in_it_once(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            start = life.reconciler.cursor()
+            for number in range(5):
+                # All alike, so only the files tell them apart.
+                life.write(f"wiki/old/n{number}.md", "## todo\n\nsame\n")
+            await life.fresh()
+            ids = {one.address.partition("/")[2]: one.id for one in life.change_values(start)}
+            cursor = life.reconciler.cursor()
+            (life.root / "wiki/old").rename(life.root / "wiki/new")
+            await life.fresh()
+            await life.after(20)
+            expected = [("rename", f"new/n{n}:todo", f"old/n{n}:todo") for n in range(5)]
+            assert sorted(life.changes(cursor)) == expected
+            assert {one.address.partition("/")[2]: one.id for one in life.change_values(cursor)} == ids
+
+    asyncio.run(run())
+
+
+def test_half_typed_headings_are_one_item_and_one_rename(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            life.write("wiki/a.md", f"## sea\n\n{LONG}\n")
+            await life.fresh()
+            typed = ["## be\n", "## beach-tr\n", "## beach-trip-plan\n", "## beach-trip-plan\n\nWe w\n"]
+            typed += [
+                "## beach-trip-plan\n\nWe will take the ear\n",
+                "## beach-trip-plan\n\nWe will take the early train.\n",
+            ]
+            start = life.reconciler.cursor()
+            first = ""
+            for number, text in enumerate(typed):
+                life.write("wiki/a.md", f"## sea\n\n{LONG}\n\n{text}")
+                await life.fresh()
+                await life.after(2)
+                if number == 0:
+                    first = life.reconciler.cursor()
+            assert life.changes(first) == [("rename", "a:beach-trip-plan", "a:be")]
+            assert life.changes(start) == [("add", "a:beach-trip-plan", None)]
+            life.reconciler.tick()
+            await life.until(lambda: not life.reconciler._saver._is_due())
+            await life.after(60)
+            await life.until(lambda: not life.reconciler._saver._is_due())
+            assert life.history("a:beach-trip-plan") == []
+            assert (await life.texts())["a:beach-trip-plan"] == "We will take the early train."
+
+    asyncio.run(run())
+
+
+def test_a_text_that_somebody_cuts_while_typing_is_kept(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            life.write("wiki/a.md", "## sea\n\nshort\n")
+            await life.fresh()
+            for text in (f"short {LONG}", "entirely new"):
+                life.write("wiki/a.md", f"## sea\n\n{text}\n")
+                await life.fresh()
+                await life.after(2)
+            await life.until(lambda: ("update", "sea", f"short {LONG}") in life.history("a:sea"))
+
+    asyncio.run(run())
+
+
+def test_a_renamed_items_history_is_found_under_its_new_address(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            for text in (
+                f"## sea\n\n{LONG}\n",
+                "## sea\n\nanother one altogether\n",
+                "## lake\n\nanother one altogether\n",
+            ):
+                life.write("wiki/a.md", text)
+                await life.fresh()
+                await life.after(40)
+            expected = [("rename", "sea", "another one altogether"), ("update", "lake", LONG)]
+            await life.until(lambda: life.history("a:lake") == expected, "the history")
+
+    asyncio.run(run())
+
+
+def test_diary_entries_of_one_minute_keep_their_identity(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            day = "diary/2026-07-21.md"
+            life.write(day, "## 14:30\n\nfirst\n\n## 14:30\n\nsecond\n")
+            await life.fresh()
+            cursor = life.reconciler.cursor()
+            life.write(day, "## 14:30\n\nsecond\n")
+            assert await life.texts() == {"2026-07-21:14:30": "second"}
+            await life.after(20)
+            assert sorted(life.changes(cursor)) == [
+                ("remove", "2026-07-21:14:30", None),
+                ("rename", "2026-07-21:14:30", "2026-07-21:14:30#2"),
+            ]
+
+    asyncio.run(run())
+
+
+def test_a_touched_note_changes_nothing(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            note = life.write("wiki/a.md", "## sea\n\ntext\n")
+            await life.fresh()
+            cursor, calls = life.reconciler.cursor(), len(life.index.calls)
+            note.touch()
+            os.utime(note, (1, 1))
+            note.write_text("## sea\n\ntext\n")
+            await life.fresh()
+            assert (life.changes(cursor), len(life.index.calls)) == ([], calls)
+
+    asyncio.run(run())
