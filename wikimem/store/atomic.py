@@ -56,7 +56,7 @@ class Replacer:
         self.mode: WriteMode = "lease"
 
     def settle(self, path: str, target: str) -> None:
-        """Wait until no other program has the file open for writing: what is read then is a whole save. Absent is fine."""
+        """Wait until no other program has the file open for writing: what is read then is a whole save."""
         with contextlib.suppress(Stale), self._opened(path, target, os.O_RDONLY) as old:
             self._lease(path, old, "read")
 

@@ -41,13 +41,16 @@ class Recovered:
 
 
 class Recovery:
-    """One recovery. `real` gives the absolute path of a vault path, `holds_text` says whether a file has an
-    item, `writes_to` the writes to a path that are still noted.
+    """One recovery.
+
+    `real` gives the absolute path of a vault path, `holds_text` says whether a file has an item of that hash,
+    `writes_to` gives the writes to a path that are still noted.
     """
 
     def __init__(
         self,
         kernel: Kernel,
+        *,
         real: Callable[[str], str],
         keep: Keep,
         holds_text: Callable[[str, str], bool],

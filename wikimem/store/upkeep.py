@@ -114,7 +114,13 @@ class Upkeep:
         Raises `HistoryUnavailable`, `StorageError`.
         """
         write_log, history = self.write_log, self.history
-        recovery = Recovery(self._kernel, self.disk.real, self._keep, self._holds_text, write_log.of_path)
+        recovery = Recovery(
+            self._kernel,
+            real=self.disk.real,
+            keep=self._keep,
+            holds_text=self._holds_text,
+            writes_to=write_log.of_path,
+        )
         writes: dict[str, list[NotedWrite]] = {}
         for write in write_log.unfinished():
             writes.setdefault(write.path, []).append(write)
