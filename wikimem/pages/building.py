@@ -1,16 +1,15 @@
 """From parts to a page: items with tags, headings, block ids, links, problems."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 
 from wikimem.pages.items import RecallItem
 from wikimem.pages.page import Page, PageHeading, PageKind, PageLink
+from wikimem.pages.page_links import Gap, item_links, outside_links
 from wikimem.pages.parts import Part
 from wikimem.text.blocks import Heading
 from wikimem.text.decoding import decode, is_utf8
 from wikimem.text.document import Document
 from wikimem.text.frontmatter import Frontmatter, read_frontmatter
-from wikimem.text.links import find_links, find_links_with_problems
 from wikimem.text.names import collapse
 from wikimem.text.problems import Problem
 from wikimem.text.tags import block_ids, inline_tags
@@ -42,9 +41,10 @@ def build_page(
         address = item.address
         blocks += ((block, address) for block in block_ids(part.content))
         found += part.problems
-        if "[" in part.content or "<" in part.content:
-            found += _add_links(part, address, links)
-    links += _outside_links(doc, frontmatter, gaps)
+        own, wrong = item_links(part, address)
+        links += own
+        found += wrong
+    links += outside_links(doc, frontmatter, gaps)
     links.sort(key=lambda link: link.line)
     return Page(
         path=path,
@@ -60,7 +60,7 @@ def build_page(
     )
 
 
-def _gaps(doc: Document, parts: Sequence[Part]) -> Iterator[tuple[int, int, int]]:
+def _gaps(doc: Document, parts: Sequence[Part]) -> Iterator[Gap]:
     """Yield what lies outside the items' bodies: start, end, and where the next item's heading begins."""
     position = doc.body_start
     for part in parts:
@@ -69,7 +69,7 @@ def _gaps(doc: Document, parts: Sequence[Part]) -> Iterator[tuple[int, int, int]
     yield position, len(doc.data), len(doc.data)
 
 
-def _page_tags(doc: Document, frontmatter: Frontmatter, gaps: Sequence[tuple[int, int, int]]) -> tuple[str, ...]:
+def _page_tags(doc: Document, frontmatter: Frontmatter, gaps: Sequence[Gap]) -> tuple[str, ...]:
     """Return the note's own tags: those of the frontmatter, and inline ones that stand in no item."""
     tags = dict.fromkeys(frontmatter.tags)
     for start, _, heading in gaps:
@@ -83,62 +83,6 @@ def _item_tags(page_tags: tuple[str, ...], part: Part) -> tuple[str, ...]:
     if part.heading is not None and b"#" in part.heading.text and not part.lead:
         own = (*inline_tags(decode(part.heading.text)), *own)
     return tuple(dict.fromkeys((*page_tags, *own))) if own else page_tags
-
-
-def _add_links(part: Part, address: str, links: list[PageLink]) -> list[Problem]:
-    found, problems = find_links_with_problems(part.content)
-    links.extend(PageLink(address, link, part.line_of(link.start)) for link in found)
-    first = part.line if part.lead else part.content_line
-    return [replace(problem, line=problem.line + first - 1) for problem in problems]
-
-
-def _outside_links(doc: Document, frontmatter: Frontmatter, gaps: Sequence[tuple[int, int, int]]) -> Iterator[PageLink]:
-    """Yield the links of headings, preamble and properties; their offsets are in `file_text` of the file."""
-    yield from _property_links(doc, frontmatter)
-    line = counted = characters = 0
-    for start, end, _ in gaps:
-        if doc.data.find(b"[", start, end) < 0 and doc.data.find(b"<knowledge", start, end) < 0:
-            continue
-        text = file_text(doc.data[start:end])
-        found = find_links(text)
-        if not found:
-            continue
-        line += _line_ends(doc.data[counted:start])
-        characters += len(file_text(doc.data[counted:start]))
-        counted = start
-        for link in found:
-            at = 1 + line + _line_ends(text[: link.start].encode("utf-8", "surrogateescape"))
-            shifted = replace(link, start=link.start + characters, end=link.end + characters)
-            yield PageLink(None, shifted, at)
-
-
-def _property_links(doc: Document, frontmatter: Frontmatter) -> Iterator[PageLink]:
-    if doc.frontmatter is None:
-        return
-    block = file_text(doc.data[doc.frontmatter.start : doc.frontmatter.end])
-    before = len(file_text(doc.data[: doc.frontmatter.start]))
-    position = 0
-    for text in _strings(frontmatter.properties):
-        for link in find_links(text):
-            written = text[link.start : link.end]
-            found = block.find(written, position)
-            start = max(found, 0)
-            position = start + len(written) if found >= 0 else position
-            line = 1 + _line_ends(block[:start].encode("utf-8", "surrogateescape"))
-            yield PageLink(None, replace(link, start=before + start, end=before + start + len(written)), line)
-
-
-def _strings(properties: Mapping[str, object]) -> Iterator[str]:
-    """Yield the texts in which Obsidian looks for links: a property's own, or those of its list."""
-    for value in properties.values():
-        for text in value if isinstance(value, list) else [value]:
-            if isinstance(text, str) and "[" in text:
-                yield text
-
-
-def file_text(data: bytes) -> str:
-    """Return a file's text for offsets outside items: every byte kept (surrogates), line ends as they are."""
-    return data.decode("utf-8", "surrogateescape")
 
 
 def _line_ends(data: bytes) -> int:

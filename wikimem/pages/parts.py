@@ -37,13 +37,6 @@ class Part:
         """The form under which the name matches."""
         return fold_name(self.name)
 
-    def line_of(self, offset: int) -> int:
-        """Return the line in the file of an offset in the content."""
-        skipped = len(self.lead) + 2 if self.lead else 0
-        if offset < skipped:
-            return self.line
-        return self.content_line + self.content.count("\n", skipped, offset)
-
 
 def heading_name(text: bytes) -> str:
     """Return the item name of a heading's text: white space collapsed, percent form for bytes that are not UTF-8."""

@@ -1,7 +1,9 @@
 """Inline tags and block ids, by Obsidian's rules (obsidian.md, section 2)."""
 
 import re
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
 
 from wikimem.text.code_spans import CodeMap, code_map
 from wikimem.text.comments import find_marks, pair
@@ -19,7 +21,7 @@ def inline_tags(text: str) -> tuple[str, ...]:
     found = [(tag.start(1), tag[1]) for tag in _TAG.finditer(text) if _may_start(text, tag.start())]
     if not found:
         return ()
-    hidden = _code_and_formulas(text)
+    hidden = _Hidden(text)
     names = (name.strip("/").lower() for start, name in found if not _DIGITS.match(name) and not hidden(start))
     return tuple(dict.fromkeys(name for name in names if name))
 
@@ -31,7 +33,7 @@ def block_ids(text: str) -> tuple[str, ...]:
     found = [(block.start(1), block[1].lower()) for block in _BLOCK_ID.finditer(text)]
     if not found:
         return ()
-    hidden = _code_and_formulas(text)
+    hidden = _Hidden(text)
     return tuple(dict.fromkeys(name for start, name in found if not hidden(start) and not _is_heading(text, start)))
 
 
@@ -54,28 +56,29 @@ def _is_heading(text: str, position: int) -> bool:
     return text.startswith("#", text.rfind("\n", 0, position) + 1)
 
 
-class _code_and_formulas:  # noqa: N801 - reads as the predicate that it is
-    """Tells whether a position stands in code or between `$$`."""
+class _Hidden:
+    """Tells whether a position stands in code or between `$$`, in logarithmic time."""
 
-    __slots__ = ("code", "formulas")
+    __slots__ = ("code", "ends", "starts")
 
     def __init__(self, text: str) -> None:
         self.code: CodeMap = code_map(text)
         marks = find_marks(text, self.code) if "$$" in text else []
-        self.formulas = [(a.start, b.start) for a, b in pair(marks)[0] if a.text == "$$"]
+        formulas = ((a.start, b.start) for a, b in pair(marks)[0] if a.text == "$$")
+        spans = sorted((*_inline_code(self.code), *formulas))
+        self.starts = [start for start, _ in spans]
+        self.ends = list(accumulate((end for _, end in spans), max))
 
     def __call__(self, position: int) -> bool:
-        return (
-            self.code.fence_end(position) is not None
-            or _in_inline_code(self.code, position)
-            or any(start < position < end for start, end in self.formulas)
-        )
+        index = bisect_right(self.starts, position) - 1
+        return (index >= 0 and position < self.ends[index]) or self.code.fence_end(position) is not None
 
 
-def _in_inline_code(code: CodeMap, position: int) -> bool:
-    runs = sorted((start, length) for length, starts in code.runs.items() for start in starts if start < position)
+def _inline_code(code: CodeMap) -> Iterator[tuple[int, int]]:
     reached = 0
-    for start, length in runs:
+    for start, length in sorted((start, length) for length, starts in code.runs.items() for start in starts):
         if start >= reached and code.fence_end(start) is None:
-            reached = code.inline_end(start, length) or reached
-    return reached > position
+            end = code.inline_end(start, length)
+            if end is not None:
+                yield start, end
+                reached = end
