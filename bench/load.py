@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+import uuid
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -128,7 +129,7 @@ def restarts(served: Served, rounds: int, *, kill: int = signal.SIGKILL, clients
         rng = random.Random(number)
         with served.client(timeout=30) as client:
             while not stop.is_set():
-                text = f"entry {number} {rng.random()}"
+                text = f"entry {number} {uuid.uuid4()}"
                 try:
                     client.retrieve(rng.choice(QUERIES), limit=3)
                     client.diary_append(text, date="2026-07-21", time="12:00")

@@ -113,10 +113,11 @@ class Daemon:
                 self._why_closed = {"code": "missing-root", "detail": error.message, "hint": error.hint}
                 systemd.status(error.message)
                 await asyncio.sleep(_ROOT_POLL_S)
-        self._service = self._vault.service(self._operate, self._status)
-        self._keeping = asyncio.create_task(self._vault.keep_for_ever())
         await self._vault.recover()
         await self._vault.reconciler.start()
+        # Only now: a question before the start would have the reconciler look at a vault that it does not know yet.
+        self._service = self._vault.service(self._operate, self._status)
+        self._keeping = asyncio.create_task(self._vault.keep_for_ever())
         while self._vault.reconciler.partial:  # noqa: ASYNC110 - the reconciler has no event for it, and this ends
             await asyncio.sleep(0.05)
         # What was read stays for long: a full collection over 100,000 items would stop the loop for 40 ms each time.
@@ -127,7 +128,7 @@ class Daemon:
         _log.info("read %d items in %d files", items, files, extra={"event": "daemon.read"})
 
     def _progress(self) -> object | None:
-        return None if self._vault is None else self._vault.reconciler.progress()
+        return None if self._vault is None or self._service is None else self._vault.reconciler.progress()
 
     # ------------------------------------------------------------- service
 
@@ -165,7 +166,7 @@ class Daemon:
         return self._service
 
     def _health(self) -> str:
-        if self._vault is None:
+        if self._vault is None or self._service is None:
             return "starting" if self._why_closed is _STARTING else "degraded"
         watch = self._vault.reconciler.status()
         return "starting" if watch.partial else "degraded" if watch.degraded else "ok"
