@@ -43,12 +43,17 @@ def prior_texts(
     return [text if number == keeper else _without_raw(text) for number, text in enumerate(texts)]
 
 
+def file_address(path: str) -> str:
+    """Return the address under which whole versions of a file are kept."""
+    return f"{category_of(path)}:{WHOLE_FILE}"
+
+
 def file_text(path: str, data: bytes, ts: str) -> PriorText:
     """Return a whole file as a text for the history. Its address is the path, as addresses write names."""
     text = decode(data)
     raw = None if is_utf8(data) else data
-    address, digest = f"{category_of(path)}:{WHOLE_FILE}", content_hash(WHOLE_FILE, text)
-    return PriorText(address, WHOLE_FILE, text, digest, ts, "disk", "displaced", raw=raw)
+    digest = content_hash(WHOLE_FILE, text)
+    return PriorText(file_address(path), WHOLE_FILE, text, digest, ts, "disk", "displaced", raw=raw)
 
 
 def keep_displaced(

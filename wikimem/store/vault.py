@@ -15,7 +15,7 @@ from wikimem.pages.layout import Layout
 from wikimem.pages.page import Page
 from wikimem.pages.wiki import put_item, remove_item
 from wikimem.store.diary import DiaryStore, written_text
-from wikimem.store.displaced import WHOLE_FILE, prior_texts
+from wikimem.store.displaced import WHOLE_FILE, file_address, prior_texts
 from wikimem.store.files import Files, WriteMode
 from wikimem.store.history import History, PriorText, VersionsPage
 from wikimem.store.idempotency import Idempotency
@@ -336,10 +336,16 @@ class MemoryStore:
     def purge_history(
         self, *, address: str | None = None, containing: str | None = None, everything: bool = False
     ) -> int:
-        """Delete kept texts for good, for a secret that was written down; return how many. Live notes stay."""
-        blanked = self._upkeep.write_log.purge(address=address, containing=containing, everything=everything)
+        """Delete kept texts for good, for a secret that was written down; return how many versions. Live notes stay.
+
+        With an address, kept versions of its whole file go too: they hold the text as well.
+        """
+        self.writer.finish()
+        self._upkeep.write_log.purge(address=address, containing=containing, everything=everything)
         self.idempotency.forget_all()
-        return blanked + self.history.purge(address=address, containing=containing, everything=everything)
+        path = self._path_of(address) if address is not None else None
+        whole = self.history.purge(address=file_address(path)) if path is not None else 0
+        return whole + self.history.purge(address=address, containing=containing, everything=everything)
 
     # -------------------------------------------------------------- upkeep
 
@@ -392,9 +398,12 @@ class MemoryStore:
     def _tidy(self) -> None:
         self._upkeep.tidy()
 
-    def _catch_up(self, address: str) -> None:
+    def _path_of(self, address: str) -> str | None:
         category = parse_address(address).category
-        path = self.layout.diary_path(category) if is_day(category) else self._pages.find(category)
+        return self.layout.diary_path(category) if is_day(category) else self._pages.find(category)
+
+    def _catch_up(self, address: str) -> None:
+        path = self._path_of(address)
         if path is not None:
             try:
                 data = self.disk.read(path).data
