@@ -30,10 +30,9 @@ IntArray = npt.NDArray[np.int32]
 class Vocabulary:
     """Terms by number. Numbers are never used twice; `drop` forgets terms that no text has any more."""
 
-    def __init__(self, names: Sequence[str | None] = ()) -> None:
-        self.names: list[str | None] = list(names)
-        self.ids: defaultdict[str, int] = defaultdict(count(len(self.names)).__next__)
-        self.ids.update((name, number) for number, name in enumerate(self.names) if name is not None)
+    def __init__(self) -> None:
+        self.names: list[str | None] = []
+        self.ids: defaultdict[str, int] = defaultdict(count().__next__)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -42,6 +41,11 @@ class Vocabulary:
     def size(self) -> int:
         """One more than the highest number handed out."""
         return len(self.names)
+
+    def extend(self, names: Sequence[str]) -> None:
+        """Give numbers to more terms, all of them new."""
+        list(map(self.ids.__getitem__, names))
+        self.names.extend(names)
 
     def note_new(self) -> None:
         """Bring `names` up to date with the numbers that were handed out since the last call."""

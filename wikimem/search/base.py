@@ -11,10 +11,7 @@ import numpy as np
 from bm25s import BM25
 
 from wikimem.search.bm25 import K1, B, FloatArray, IntArray, LongArray, idf, norms, saturation
-from wikimem.search.segments import Postings
-
-# Scores are computed this many postings at a time: the intermediate arrays of ten million would be 300 MB.
-_CHUNK = 1 << 20
+from wikimem.search.segments import RANGE, Pause, Postings
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +49,20 @@ class Base:
         return scores
 
 
-def make_scores(postings: Postings, lengths: IntArray, documents: int, total_length: int) -> FloatArray:
-    """Return the finished score of each posting."""
+def make_scores(postings: Postings, lengths: IntArray, documents: int, total_length: int, pause: Pause) -> FloatArray:
+    """Return the finished score of each posting, worked out a range at a time."""
     weights = idf(np.diff(postings.starts), documents)
     norm = norms(lengths, total_length / documents if documents else 1.0)
     scores = np.empty(postings.size, np.float32)
-    terms = np.repeat(np.arange(len(weights), dtype=np.int32), np.diff(postings.starts))
-    for start in range(0, postings.size, _CHUNK):
-        part = slice(start, start + _CHUNK)
-        scores[part] = weights[terms[part]] * saturation(postings.tfs[part], norm[postings.slots[part]])
+    for start in range(0, postings.size, RANGE):
+        end = min(start + RANGE, postings.size)
+        # The terms whose postings lie in this range, and how many of each do.
+        low = int(np.searchsorted(postings.starts, start, side="right")) - 1
+        high = int(np.searchsorted(postings.starts, end, side="left"))
+        sizes = np.diff(np.minimum(np.maximum(postings.starts[low : high + 1], start), end))
+        weight = np.repeat(weights[low:high], sizes)
+        scores[start:end] = weight * saturation(postings.tfs[start:end], norm[postings.slots[start:end]])
+        pause()
     return scores
 
 

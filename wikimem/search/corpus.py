@@ -85,7 +85,7 @@ class Merged:
 class Built:
     """What a build makes: a vocabulary and the arrays of a base that uses its numbers."""
 
-    names: Sequence[str]
+    vocabulary: Vocabulary
     lengths: IntArray
     merged: Merged
 
@@ -212,7 +212,7 @@ class Corpus:
         self.lengths[job.slots] = built.lengths[job.slots]
         self.total_length = int(self.lengths[self.alive].sum())
         self._take(built.merged, job.dead)
-        self.analyzer = Analyzer(Vocabulary(built.names))
+        self.analyzer = Analyzer(built.vocabulary)
         ids = self.vocabulary.ids
         for place, segment in enumerate(self.segments):
             terms = segment.postings.terms

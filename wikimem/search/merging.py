@@ -4,21 +4,26 @@ import numpy as np
 
 from wikimem.search.analyzer import Analyzer
 from wikimem.search.base import make_scores
+from wikimem.search.bm25 import IntArray
 from wikimem.search.corpus import BuildJob, Built, Merged, MergeJob
-from wikimem.search.segments import Postings, compile_dense, join_dense, token_keys
+from wikimem.search.segments import Pause, Postings, compile_dense, join_dense, token_keys
 
 # Texts are tokenised this many at a time: the intermediate arrays stay small.
 _BATCH = 1_000
 
 
-def merge(job: MergeJob) -> Merged:
+def _go_on() -> None:
+    """Do not pause."""
+
+
+def merge(job: MergeJob, pause: Pause = _go_on) -> Merged:
     """Return the base that holds the old base's rows and the newer ones, without those that are gone."""
-    postings = join_dense(job.base, job.extra, job.alive, job.size)
+    postings = join_dense(job.base, job.extra, job.alive, job.size, pause)
     alive_lengths = job.lengths[job.alive]
-    return _finish(postings, job.lengths, len(alive_lengths), int(alive_lengths.sum()))
+    return _finish(postings, job.lengths, len(alive_lengths), int(alive_lengths.sum()), pause)
 
 
-def build(job: BuildJob) -> Built:
+def build(job: BuildJob, pause: Pause = _go_on) -> Built:
     """Return the base of all texts, and the vocabulary that its numbers belong to."""
     analyzer = Analyzer()
     lengths = np.zeros(job.capacity, np.int32)
@@ -28,10 +33,11 @@ def build(job: BuildJob) -> Built:
         tokens = analyzer.tokens(job.texts[start : start + _BATCH])
         lengths[slots] = tokens.lengths
         parts.append(token_keys(tokens, slots))
+        pause()
     postings = compile_dense(parts, analyzer.vocabulary.size)
-    merged = _finish(postings, lengths, len(job.texts), int(lengths.sum()))
-    return Built([name or "" for name in analyzer.vocabulary.names], lengths, merged)
+    merged = _finish(postings, lengths, len(job.texts), int(lengths.sum()), pause)
+    return Built(analyzer.vocabulary, lengths, merged)
 
 
-def _finish(postings: Postings, lengths: "np.ndarray[tuple[int], np.dtype[np.int32]]", rows: int, total: int) -> Merged:
-    return Merged(postings, make_scores(postings, lengths, rows, total), rows, total, len(lengths))
+def _finish(postings: Postings, lengths: IntArray, rows: int, total: int, pause: Pause) -> Merged:
+    return Merged(postings, make_scores(postings, lengths, rows, total, pause), rows, total, len(lengths))

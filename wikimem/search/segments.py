@@ -4,7 +4,7 @@ A row is a slot: a number that an item keeps from when it is added until it is g
 joined into new ones, so a merge can read them while queries do.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,10 @@ Counts = npt.NDArray[np.unsignedinteger]
 
 _SLOT_BITS = 32
 _SLOT_MASK = (1 << _SLOT_BITS) - 1
+# Postings that are worked on at a time: some milliseconds, some megabytes.
+RANGE = 1 << 18
+
+Pause = Callable[[], None]
 
 
 class Found(NamedTuple):
@@ -106,19 +110,58 @@ def join(parts: Sequence[Postings], alive: BoolArray) -> Postings:
     return _assemble(keys[order], tfs[order])
 
 
-def join_dense(base: Postings, extra: Postings, alive: BoolArray, size: int) -> Postings:
+def join_dense(base: Postings, extra: Postings, alive: BoolArray, size: int, pause: Pause) -> Postings:
     """Return large postings with small ones merged in, without the rows that are gone, for `size` term numbers.
 
-    Linear in the base: both sides are sorted, so the new keys are inserted where they belong.
+    Linear, and a range of terms at a time: little memory beyond the result, and between two ranges `pause` may let
+    other threads run. Both sides are sorted, so the new postings are inserted where they belong.
     """
-    kept = alive[base.slots]
-    keys, tfs = base.keys()[kept], base.tfs[kept]
-    fresh = alive[extra.slots]
-    new_keys, new_tfs = extra.keys()[fresh], extra.tfs[fresh]
-    wide = np.promote_types(tfs.dtype, new_tfs.dtype)
-    places = np.searchsorted(keys, new_keys)
-    keys = np.insert(keys, places, new_keys)
-    return dense(keys, np.insert(tfs.astype(wide, copy=False), places, new_tfs), size)
+    most = base.size + extra.size
+    slots, tfs = np.empty(most, np.int32), np.empty(most, np.promote_types(base.tfs.dtype, extra.tfs.dtype))
+    counts = np.zeros(size, np.int64)
+    terms = np.empty(0, np.int32) if extra.terms is None else extra.terms
+    end = 0
+    for low, high in _term_ranges(base, size):
+        keys, part_tfs = _range_keys(base, low, high, alive)
+        places = np.searchsorted(terms, (low, high))
+        first, last = extra.starts[places].tolist()
+        names = np.repeat(
+            terms[places[0] : places[1]].astype(np.int64), np.diff(extra.starts[places[0] : places[1] + 1])
+        )
+        fresh = alive[extra.slots[first:last]]
+        new_keys = (names[fresh] << _SLOT_BITS) | extra.slots[first:last][fresh]
+        at = np.searchsorted(keys, new_keys)
+        keys = np.insert(keys, at, new_keys)
+        start, end = end, end + len(keys)
+        slots[start:end] = keys & _SLOT_MASK
+        tfs[start:end] = np.insert(part_tfs.astype(tfs.dtype, copy=False), at, extra.tfs[first:last][fresh])
+        counts[low:high] = np.bincount((keys >> _SLOT_BITS) - low, minlength=high - low)
+        pause()
+    starts = np.zeros(size + 1, np.int64)
+    np.cumsum(counts, out=starts[1:])
+    return Postings(None, starts, slots[:end], tfs[:end])
+
+
+def _term_ranges(base: Postings, size: int) -> Iterator[tuple[int, int]]:
+    """Cut the term numbers into ranges of about `RANGE` postings."""
+    known = len(base.starts) - 1
+    low = 0
+    while low < known:
+        high = int(np.searchsorted(base.starts, base.starts[low] + RANGE, side="right")) - 1
+        high = min(max(high, low + 1), known)
+        yield low, high
+        low = high
+    if low < size:
+        yield low, size
+
+
+def _range_keys(base: Postings, low: int, high: int, alive: BoolArray) -> tuple[LongArray, Counts]:
+    starts = base.starts[min(low, len(base.starts) - 1) : high + 1]
+    numbers = np.arange(low, low + len(starts) - 1)
+    part = slice(int(starts[0]), int(starts[-1]))
+    kept = alive[base.slots[part]]
+    keys = (np.repeat(numbers, np.diff(starts)) << _SLOT_BITS) | base.slots[part]
+    return keys[kept], base.tfs[part][kept]
 
 
 def renumber(postings: Postings, numbers: LongArray) -> Postings:

@@ -4,13 +4,14 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
+from itertools import compress
 from typing import NamedTuple
 
 from bm25s.stopwords import STOPWORDS_EN_PLUS
 
 from wikimem.search.scripts import CJK_RANGES, UNSPACED_RANGES, patterns
-from wikimem.search.words import Kind, expand
+from wikimem.search.words import Kind, Term, expand
 
 # The long list: it holds the question words, which are worth 5 points on chat turns. Only queries drop them.
 STOP_WORDS = frozenset(STOPWORDS_EN_PLUS)
@@ -84,13 +85,18 @@ def query_terms(query: str) -> list[QueryTerm]:
 def _words(surfaces: Counter[str], stop: frozenset[str]) -> Iterator[QueryTerm]:
     for surface, times in surfaces.items():
         dropped = False
-        for term in expand(surface):
+        for term in _expanded(surface):
             if term.kind is Kind.WORD:
                 dropped = term.shown in stop
             if not dropped or term.kind is Kind.WHOLE:
                 yield QueryTerm(
                     term.text, term.kind, WEIGHTS[term.kind] * min(times, _MOST_REPEATS), term.shown, term.word
                 )
+
+
+@lru_cache(maxsize=2_048)
+def _expanded(surface: str) -> tuple[Term, ...]:
+    return tuple(expand(surface))
 
 
 def _runs(text: str) -> Iterator[QueryTerm]:
@@ -137,24 +143,28 @@ def matched(terms: Sequence[QueryTerm], hit: Sequence[bool]) -> tuple[str, ...]:
     A word of which only the beginning was found ends in `…`. Of a run without spaces each stretch is one word.
     """
     words: dict[str, None] = {}
-    begun: list[tuple[str, str]] = []
-    for term, found in zip(terms, hit, strict=True):
-        if found and term.run < 0:
-            if term.kind is Kind.PREFIX:
-                begun.append((term.word, term.shown))
-            else:
-                words[term.word] = None
-    words.update((shown, None) for word, shown in begun if word not in words)
-    for run in dict.fromkeys(term.run for term, found in zip(terms, hit, strict=True) if found and term.run >= 0):
-        words.update((word, None) for word in _stretches(terms, hit, run))
+    begun: list[QueryTerm] = []
+    runs: dict[int, list[QueryTerm]] = {}
+    for term in compress(terms, hit):
+        if term.run >= 0:
+            runs.setdefault(term.run, []).append(term)
+        elif term.kind is Kind.PREFIX:
+            begun.append(term)
+        else:
+            words[term.word] = None
+    for term in begun:
+        if term.word not in words:
+            words[term.shown] = None
+    for found in runs.values():
+        words.update(dict.fromkeys(_stretches(found)))
     return tuple(words)
 
 
-def _stretches(terms: Sequence[QueryTerm], hit: Sequence[bool], run: int) -> Iterator[str]:
+def _stretches(found: Sequence[QueryTerm]) -> Iterator[str]:
+    """Return what the terms of one run cover, in pieces without gaps."""
     covered: dict[int, str] = {}
-    for term, found in zip(terms, hit, strict=True):
-        if found and term.run == run:
-            covered.update((term.at + offset, char) for offset, char in enumerate(term.text))
+    for term in found:
+        covered.update((term.at + offset, char) for offset, char in enumerate(term.text))
     places = sorted(covered)
     start = 0
     for end in range(1, len(places) + 1):
