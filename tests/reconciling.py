@@ -133,7 +133,7 @@ async def living(
     """Run a reconciler; `wait`: until it has read everything."""
     layout = layout or Layout()
     with State(state) as opened:
-        index = PlainIndex()
+        index = options.pop("index", None) or PlainIndex()
         clock = options.pop("clock", None) or ShiftedClock()
         reconciler = Reconciler(root, layout, index, opened, clock=clock, **options)
         life = Life(root, index, opened, reconciler, layout, clock)

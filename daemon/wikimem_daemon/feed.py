@@ -140,6 +140,11 @@ class Feed:
         self._subscriptions: set[Subscription] = set()
         self._listeners: list[Callable[[Change, str], None]] = []
 
+    def begin_anew(self) -> None:
+        """Tell whoever holds a cursor from before now to read everything again."""
+        self._floor = self._last
+        self._table.forget(self._last)
+
     def cursor(self) -> str:
         """Return the token for everything up to now."""
         return self._token(self._last)

@@ -27,6 +27,7 @@ from wikimem_daemon.feed import ChangesPage, Feed
 from wikimem_daemon.freshness import Degraded, Freshness, WatchStatus, shorten
 from wikimem_daemon.indexing import FedPages, Index
 from wikimem_daemon.mirror import Mirror
+from wikimem_daemon.mounts import MountWatch
 from wikimem_daemon.ownwrites import OwnWrites
 from wikimem_daemon.placing import Placing
 from wikimem_daemon.saver import Saver
@@ -43,7 +44,7 @@ __all__ = ["FedPages", "Freshness", "Reconciler", "WatchStatus"]
 _log = logging.getLogger("wikimem.reconcile")
 
 SLICE_S = 0.002  # a request takes several turns of the loop, and each waits for one slice
-INLINE_S = 0.01  # what a request does itself before it lets the slices do it
+INLINE_S = 0.005  # what a request does itself before it lets the slices do it
 SETTLE_EVERY = 500
 TICK_S = 1.0
 ROOT_LOST_TICK_S = 0.2
@@ -118,6 +119,7 @@ class Reconciler:
         self._compared: tuple[float, str | None, str | None] = (0.0, None, None)
         self._comparisons = self._without_change = 0
         self._retry_at = self._retry_s = 0.0
+        self._mounts = MountWatch()
         self._moved = asyncio.Event()
         self._pump: asyncio.Task[None] | None = None
         self._surveys = Surveys(self._disk, self._surveyor, self._compare_surveyed)
@@ -136,6 +138,9 @@ class Reconciler:
         self._mirror.load(self._manifest.load())
         self._consequences.load_gone(self._manifest.gone())
         self._mirror.baseline = self._state.meta(_COMPLETE) is None
+        if self._mirror.baseline:
+            # There may have been a first life that ended before it was kept: what it saw cannot be compared with.
+            self.feed.begin_anew()
         self._vigil.begin(asyncio.get_running_loop(), self._root_identity())
         self._compare_all("start")
         self._alarm.arm()
@@ -149,6 +154,7 @@ class Reconciler:
             with suppress(asyncio.CancelledError):
                 await self._pump
         self._vigil.close()
+        self._mounts.close()
         self._settle()
         self.feed.close()
         await self._saver.close()
@@ -174,14 +180,20 @@ class Reconciler:
                 return False
             return await self._within(asyncio.shield(self._surveys.soon()), deadline)
         self._check_root()
-        self._tree.note_places()
+        if self._mounts.changed():
+            self._tree.note_places()
         self._drain()
         self._look_at_due()
-        if self._run(INLINE_S):
-            return True
-        marker = self._work.mark(asyncio.get_running_loop())
-        self._start_pump()
-        return await self._within(marker, deadline)
+        # While the slices are at it, a request adds none of its own: twenty would stop the loop for all.
+        done = self._run(INLINE_S) if self._pump is None or self._pump.done() else not len(self._work)
+        if not done:
+            marker = self._work.mark(asyncio.get_running_loop())
+            self._start_pump()
+            done = await self._within(marker, deadline)
+        if done and not self._vigil.exact and self._vigil.lost is None:
+            # The kernel ran out of watches meanwhile, so the drain was not everything.
+            return await self._within(asyncio.shield(self._surveys.soon()), deadline)
+        return done
 
     async def _within(self, done: "asyncio.Future[bool]", deadline: float) -> bool:
         try:
@@ -466,6 +478,8 @@ class Reconciler:
             self._compare_all(jumped)
         elif not self.partial and now - self._compared[0] >= self._scan_interval_s:
             self._compare_all("timer")
+        if self._mounts.changed():
+            self._tree.note_places()
         self._drain()
         self._look_at_due()
         self._retry_held(now)

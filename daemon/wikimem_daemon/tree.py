@@ -136,10 +136,10 @@ class Tree:
             self._work.add(TakeEntries(folder, (Entry(path.rpartition("/")[2], Kind.LINK),)))
 
     def note_places(self) -> None:
-        """Ask for a top folder to be listed when another one lies at its path: a mount raises no event."""
-        for top in self._placing.tops:
-            if top and self._identity(top) != self._folders.get(top) and top not in self.held:
-                self._work.add(ListFolder(top))
+        """Ask for every folder to be listed at whose path another one lies now: a mount raises no event there."""
+        for folder in {*self._folders, *self.held, *self._placing.tops} - {""}:
+            if folder in self.held or self._identity(folder) != self._folders.get(folder):
+                self._work.add(ListFolder(folder))
 
     def retry_held(self) -> None:
         """Look again at what could not be read."""

@@ -76,10 +76,14 @@ class ChangeTable:
         if not rows:
             return self.pruned_to()
         edge = int(str(rows[0][0]))
+        self.forget(edge)
+        return edge
+
+    def forget(self, edge: int) -> None:
+        """Drop the rows up to `edge`: a cursor before it gets everything anew."""
         with self._state.transaction():
             self._state.execute("DELETE FROM changes WHERE seq <= ?", (edge,))
             self._state.set_meta(_PRUNED, str(edge))
-        return edge
 
 
 def _values(row: FeedRow) -> tuple[int | str | None, ...]:
