@@ -33,6 +33,8 @@ from wikimem_daemon.watchdog import from_environment
 _log = logging.getLogger("wikimem.daemon")
 
 _ROOT_POLL_S = 0.25
+_OPENING_S = 8.0
+"""How long a call waits for the vault to be opened: less than a client waits for its answer."""
 _STARTING: DegradedPart = {"code": "starting", "detail": "The vault is about to be read.", "hint": "Ask again."}
 
 
@@ -50,6 +52,7 @@ class Daemon:
     _why_closed: DegradedPart = field(default_factory=lambda: _STARTING)
     _server: Server | None = None
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
+    _settled: asyncio.Event = field(default_factory=asyncio.Event)
     _keeping: "asyncio.Task[None] | None" = None
     _rebuild: BackgroundTask = field(default_factory=lambda: BackgroundTask("rebuild"))
     _embed: BackgroundTask = field(default_factory=lambda: BackgroundTask("embed"))
@@ -111,12 +114,14 @@ class Daemon:
                 self._vault = open_vault(self.settings, self.gate)
             except VaultError as error:
                 self._why_closed = {"code": "missing-root", "detail": error.message, "hint": error.hint}
+                self._settled.set()
                 systemd.status(error.message)
                 await asyncio.sleep(_ROOT_POLL_S)
         await self._vault.recover()
         await self._vault.reconciler.start()
         # Only now: a question before the start would have the reconciler look at a vault that it does not know yet.
         self._service = self._vault.service(self._operate, self._status)
+        self._settled.set()
         self._keeping = asyncio.create_task(self._vault.keep_for_ever())
         while self._vault.reconciler.partial:  # noqa: ASYNC110 - the reconciler has no event for it, and this ends
             await asyncio.sleep(0.05)
@@ -142,25 +147,29 @@ class Daemon:
                 process=self.process,
                 connections=self._connections(),
             )
-        return await self._opened().read(call, params)
+        return await (await self._opened()).read(call, params)
 
     async def write(
         self, call: Call, params: Mapping[str, Any], key: str | None, digest: str
     ) -> tuple[Mapping[str, object], bool]:
         """Do a write."""
-        return await self._opened().write(call, params, key, digest)
+        return await (await self._opened()).write(call, params, key, digest)
 
     async def operate(self, call: Call, params: Mapping[str, Any]) -> Mapping[str, object]:
         """Do something about the daemon itself."""
         if call is calls.HEALTH:
             return {"state": self._health(), "version": __version__, "protocol": PROTOCOL}
-        return await self._opened().operate(call, params)
+        return await (await self._opened()).operate(call, params)
 
     async def stream(self, since: str | None) -> Stream:
         """Open an event stream."""
-        return await self._opened().stream(since)
+        return await (await self._opened()).stream(since)
 
-    def _opened(self) -> VaultService:
+    async def _opened(self) -> VaultService:
+        """Return the service, waiting for the moments that a start takes until the vault can be asked."""
+        if self._service is None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._settled.wait(), _OPENING_S)
         if self._service is None:
             raise VaultError(self._why_closed["detail"], hint=self._why_closed["hint"])
         return self._service
