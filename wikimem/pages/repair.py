@@ -22,7 +22,8 @@ class Fix:
     """One target to rewrite: bytes `start` to `end` of the file at `path`, which read `old`, become `new`.
 
     `based_on` is the sha256 of the whole file that the offsets belong to. `source` is the address of the item that
-    the link stands in, None outside any; `line` is 1-based.
+    the link stands in, None outside any; `line` is 1-based. `target` is what the link names now, as read, and `goal`
+    the address (or category) that it will lead to.
     """
 
     path: str
@@ -33,6 +34,8 @@ class Fix:
     based_on: str
     source: str | None
     line: int
+    target: str
+    goal: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,20 +99,6 @@ def apply_fixes(data: bytes, fixes: Iterable[Fix]) -> bytes:
         parts += (data[done : fix.start], fix.new)
         done = fix.end
     return b"".join((*parts, data[done:]))
-
-
-def fix_of(page: Page, data: bytes, located: Located, new: str, based_on: str) -> Fix:
-    """Return the fix that writes `new`, as it is written in that syntax, in the place of a located link's target."""
-    return Fix(
-        path=page.path,
-        start=located.start,
-        end=located.end,
-        old=data[located.start : located.end],
-        new=new.encode("utf-8", "surrogateescape"),
-        based_on=based_on,
-        source=located.place.source,
-        line=located.place.line,
-    )
 
 
 def _locate(

@@ -11,7 +11,7 @@ from typing import Literal
 from wikimem.pages.items import RecallItem
 from wikimem.pages.page import Page, PageHeading, PageLink
 from wikimem.pages.relations import Relation
-from wikimem.pages.repair import Fix, Left, RepairPlan, fix_of, hash_of, locate_links
+from wikimem.pages.repair import Fix, Left, Located, RepairPlan, hash_of, locate_links
 from wikimem.search.catalogue import Catalogue
 from wikimem.search.resolve import Resolution, Resolver
 from wikimem.text.link_forms import write_target
@@ -57,6 +57,15 @@ def plan_repairs(
     return RepairPlan(tuple(plan.fixes(known)), found, tuple(plan.left))
 
 
+def known_targets(
+    sources: Iterable[Source], renames: Mapping[str, str], *, path_of: Callable[[str], str]
+) -> dict[tuple[str, int, str], str]:
+    """Return what each broken link's target is called now, by the link's file, line and target as written."""
+    plan = plan_repairs(sources, renames, path_of=path_of)
+    goals = {(fix.path, fix.line, fix.target): fix.goal for fix in plan.fixes}
+    return goals | {(one.path, one.line, one.target): one.suggestion for one in plan.left if one.suggestion}
+
+
 def plan_style(sources: Iterable[Source], style: Style) -> RepairPlan:
     """Plan to write every link to an item as `[[category#name]]` (`obsidian`) or `[[category:name]]` (`native`).
 
@@ -82,7 +91,7 @@ class _Planner:
         self._catalogue = catalogue
         self._resolver = Resolver(catalogue)
         self._style = style
-        self._wanted: dict[str, dict[PageLink, str]] = {}
+        self._wanted: dict[str, dict[PageLink, tuple[str, str]]] = {}
         self.left: list[Left] = []
 
     def want(self, source: Source, place: PageLink, goal: Resolution | None) -> None:
@@ -95,7 +104,7 @@ class _Planner:
         for written in self._candidates(place.link, goal):
             found, _ = self._resolver.resolve(written, _syntax_of(place.link.syntax, written), path)
             if (found.state, found.address, found.file) == ("resolved", goal.address, goal.file):
-                self._wanted.setdefault(path, {})[place] = written
+                self._wanted.setdefault(path, {})[place] = (written, goal.address or goal.file or "")
                 return
         what = goal.address or goal.file
         reason = "no link in this syntax leads there alone" if goal.candidates == () else "several items fit"
@@ -110,16 +119,15 @@ class _Planner:
             based_on = hash_of(source.data)
             done: set[int] = set()
             for place, located in locate_links(source.page, source.data):
-                written = wanted.get(place)
-                if written is None or (located is not None and located.start in done):
+                if place not in wanted or (located is not None and located.start in done):
                     continue
+                written, goal = wanted[place]
                 if located is None:
                     reason = "its place in the file cannot be told for sure"
-                    self.left.append(Left(source.page.path, place.line, place.link.target, reason, written))
+                    self.left.append(Left(source.page.path, place.line, place.link.target, reason, goal))
                 elif written != place.link.target:
-                    new = write_target(place.link.syntax, written)
                     done.add(located.start)
-                    yield fix_of(source.page, source.data, located, new, based_on)
+                    yield _fix(source, located, write_target(place.link.syntax, written), goal, based_on)
 
     def _candidates(self, link: Link, goal: Resolution) -> Iterator[str]:
         """Yield the ways to write the goal, in this link's syntax, the one nearest to what stands there first."""
@@ -141,6 +149,21 @@ class _Planner:
         for place in places:
             for anchor in _anchors(name, old_anchor if hash_mark else "", has_item=goal.address is not None):
                 yield f"{place}#{anchor}" if anchor else place
+
+
+def _fix(source: Source, located: Located, written: str, goal: str, based_on: str) -> Fix:
+    return Fix(
+        path=source.page.path,
+        start=located.start,
+        end=located.end,
+        old=source.data[located.start : located.end],
+        new=written.encode("utf-8", "surrogateescape"),
+        based_on=based_on,
+        source=located.place.source,
+        line=located.place.line,
+        target=located.place.link.target,
+        goal=goal,
+    )
 
 
 def _anchors(name: str, old: str, *, has_item: bool) -> Iterator[str]:
