@@ -18,6 +18,10 @@ TailKind = Literal["fence", "comment", "html"]
 
 # A run of lines whose first byte can open nothing: the bulk of prose is passed over in one match.
 _PLAIN = re.compile(rb"(?:[^ \t\n#`~<>*+_=0-9-][^\n]*+(?:\n|\Z))++")
+# The same for list items at the margin, and for indented lines below them, whose text can open nothing.
+_ITEM_TEXT = rb"(?:[^ \t\n#`~<>*+_=0-9-]|\*{1,3}[^ \t\n*])[^\n]*+(?:\n|\Z)"
+_ITEMS = re.compile(rb"(?:([-+*]|[0-9]{1,9}[.)]) %b)++" % _ITEM_TEXT)
+_ITEM_LINES = {column: re.compile(rb"(?: {%d,}+(?:[-*+] )?%b)++" % (column, _ITEM_TEXT)) for column in (2, 3)}
 _LINE = re.compile(rb"([ \t]*+)([^\n]*+)(?:\n|\Z)")
 _BLANKS = re.compile(rb"(?:[ \t]*+\n)++")
 _HEADING = re.compile(rb"(#{1,6})(?:[ \t]+(.*))?\Z", re.DOTALL)
@@ -123,7 +127,7 @@ class _Scanner:
 
     def run(self) -> None:
         buffer, size = self.buffer, len(self.buffer)
-        plain, line, blanks = _PLAIN.match, _LINE.match, _BLANKS.match
+        plain, line, blanks, items = _PLAIN.match, _LINE.match, _BLANKS.match, _ITEMS.match
         while self.position < size:
             run = plain(buffer, self.position)
             if run is not None:
@@ -135,6 +139,11 @@ class _Scanner:
                 self._blank()
                 self.position = run.end()
                 continue
+            run = items(buffer, self.position)
+            if run is not None and self._items(run):
+                continue
+            if self.column and self._item_lines():
+                continue
             found = line(buffer, self.position)
             if found is None:  # pragma: no cover - the pattern matches every line
                 break
@@ -144,6 +153,23 @@ class _Scanner:
         if self.paragraph == _NONE:
             self._leave()
             self.paragraph, self.top = _TOP, start
+
+    def _items(self, run: re.Match[bytes]) -> bool:
+        """Take a run of simple list items, unless they number on a paragraph and so belong to it."""
+        if self.paragraph == _TOP and not self.buffer.startswith((b"-", b"+", b"*", b"1.", b"1)"), run.start()):
+            return False
+        self._leave()
+        self.column, self.paragraph, self.position = len(run[1]) + 1, _INNER, run.end()
+        return True
+
+    def _item_lines(self) -> bool:
+        """Take a run of simple lines below a list item."""
+        lines = _ITEM_LINES.get(self.column)
+        run = lines.match(self.buffer, self.position) if lines and not self.fence and self.html is None else None
+        if run is None:
+            return False
+        self.empty_item, self.paragraph, self.position = False, _INNER, run.end()
+        return True
 
     def _blank(self) -> None:
         self.paragraph = _NONE

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from wikimem.text.blocks import Blocks
 from wikimem.text.code_spans import CodeMap, code_map
 
-_TOKEN = re.compile(r"`+|%%|\$\$|<!--")
+_MARK = re.compile(r"`+|%%|\$\$")
+_HTML = re.compile(r"`+|<!--")
 _BLANKED = bytes(0x0A if byte == 0x0A else 0x20 for byte in range(256))
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
@@ -50,18 +51,17 @@ def find_marks(text: str, code: CodeMap, opaque: Sequence[Range] = ()) -> list[M
     if "%%" not in text and "$$" not in text:
         return []
     found: list[Mark] = []
-    starts = [start for start, _ in opaque]
-    position = 0
-    while (token := _TOKEN.search(text, position)) is not None:
+    closed = sorted((*opaque, *code.fences))
+    index = position = 0
+    while (token := _MARK.search(text, position)) is not None:
         start, position = token.start(), token.end()
-        index = bisect_right(starts, start) - 1
-        if index >= 0 and start < opaque[index][1]:
-            position = opaque[index][1]
-        elif (fence_end := code.fence_end(start)) is not None:
-            position = max(position, fence_end)
-        elif token[0].startswith("`"):
-            position = code.inline_end(start, len(token[0])) or position
-        elif token[0] == "%%" or (token[0] == "$$" and not _escaped(text, start)):
+        while index < len(closed) and closed[index][1] <= start:
+            index += 1
+        if index < len(closed) and closed[index][0] <= start:
+            position = max(position, closed[index][1])
+        elif token[0][0] == "`":
+            position = code.inline_end(start, position - start) or position
+        elif token[0] == "%%" or not _escaped(text, start):
             found.append(Mark(token[0], start))
     return found
 
@@ -143,13 +143,13 @@ def _html_comments(text: str, code: CodeMap) -> list[Range]:
     """Return the HTML comments outside code: one that starts a line may hold blank lines or never end."""
     found: list[Range] = []
     position = 0
-    while (token := _TOKEN.search(text, position)) is not None:
+    while (token := _HTML.search(text, position)) is not None:
         start, position = token.start(), token.end()
         if (fence_end := code.fence_end(start)) is not None:
             position = max(position, fence_end)
         elif token[0].startswith("`"):
             position = code.inline_end(start, len(token[0])) or position
-        elif token[0] == "<!--" and (end := _comment_end(text, start)) is not None:
+        elif (end := _comment_end(text, start)) is not None:
             found.append((start, end))
             position = end
     return found
