@@ -60,7 +60,7 @@ def test_the_template_in_the_wheel_has_obsidians_settings(wheel: zipfile.ZipFile
 def test_the_wheel_holds_both_packages_and_both_commands(wheel: zipfile.ZipFile) -> None:
     names = set(wheel.namelist())
     for package, folder in (("wikimem", ROOT / "wikimem"), ("wikimem_daemon", ROOT / "daemon/wikimem_daemon")):
-        for file in folder.rglob("*.py"):
+        for file in (one for one in folder.rglob("*") if one.is_file() and one.suffix != ".pyc"):
             assert f"{package}/{file.relative_to(folder).as_posix()}" in names
     assert "wikimem/py.typed" in names
     (entry_points,) = [path for path in names if path.endswith("entry_points.txt")]
