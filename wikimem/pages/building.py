@@ -108,8 +108,8 @@ def _file_problems(doc: Document) -> Iterator[Problem]:
             yield Problem(
                 "empty-name",
                 section.heading.line,
-                "This heading has no text, so what stands below it has no name and is not served.",
-                "Write a name after the `##`.",
+                "this heading has no text, so what stands below it has no name and is not served",
+                "write a name after the `##`",
             )
     if not is_utf8(doc.data):
         line = 1
@@ -118,10 +118,10 @@ def _file_problems(doc: Document) -> Iterator[Problem]:
         except UnicodeDecodeError as error:
             line = 1 + _line_ends(doc.data[: error.start])
         message = (
-            "The file is not UTF-8; the bytes that are not show as \N{REPLACEMENT CHARACTER}, and stay as they are."
+            "the file is not UTF-8; the bytes that are not show as \N{REPLACEMENT CHARACTER}, and stay as they are"
         )
-        yield Problem("not-utf8", line, message, "Save the file as UTF-8.")
+        yield Problem("not-utf8", line, message, "save the file as UTF-8")
     if b"\x00" in doc.data:
         line = 1 + _line_ends(doc.data[: doc.data.index(b"\x00")])
-        message = "The file holds NUL bytes; they show as \N{REPLACEMENT CHARACTER}."
-        yield Problem("nul-bytes", line, message, "Check that this is a text file.")
+        message = "the file holds NUL bytes; they show as \N{REPLACEMENT CHARACTER}"
+        yield Problem("nul-bytes", line, message, "check that this is a text file")

@@ -31,15 +31,15 @@ def clean_content(
         if safe == text:
             return text
         text = safe
-    raise InvalidContent("The content nests open blocks in a way that cannot be closed.", hint="Close its fences.")
+    raise InvalidContent("the content nests open blocks in a way that cannot be closed", hint="close its fences")
 
 
 def _refuse_provenance(text: str) -> None:
     last = text.rpartition("\n")[2]
     if last.rstrip().endswith("-->") and parse_metadata(last) is not None:
         raise InvalidContent(
-            "The content ends in a provenance comment, which only wikimem writes.",
-            hint="Pass owner and source as arguments, and leave the comment out.",
+            "the content ends in a provenance comment, which only wikimem writes",
+            hint="pass owner and source as arguments, and leave the comment out",
         )
 
 

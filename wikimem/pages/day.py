@@ -96,7 +96,7 @@ def add_entry(
     `data` None makes a new file with the day (or `title`) as its title. Raises `InvalidContent`, `InvalidInput`.
     """
     if not _TIME.match(entry.time):
-        raise InvalidInput(f"{entry.time!r} is no time of day.", hint="Write HH:MM, 00:00 to 23:59.")
+        raise InvalidInput(f"{entry.time!r} is no time of day", hint="write HH:MM, 00:00 to 23:59")
     content = clean_content(entry.content, link_style="obsidian" if link_style == "obsidian" else "keep")
     doc = Document.parse(data if data is not None else f"# {title or day}\n".encode())
     for needed in (False, True):
@@ -159,7 +159,7 @@ def local_entry(
             instant = wall.replace(tzinfo=tz, fold=0)
         utc = instant.astimezone(UTC).replace(microsecond=0)
     except (OverflowError, ValueError):
-        raise InvalidInput(f"{instant.isoformat()} is outside the calendar.") from None
+        raise InvalidInput(f"{instant.isoformat()} is outside the calendar") from None
     return wall.date().isoformat(), f"{wall:%H:%M}", utc.isoformat()
 
 
@@ -171,12 +171,12 @@ def _read_date(text: str | None) -> Date | None:
             return Date.fromisoformat(text)
         except ValueError:
             pass
-    raise InvalidInput(f"{text!r} is no day.", hint="Write YYYY-MM-DD.")
+    raise InvalidInput(f"{text!r} is no day", hint="write YYYY-MM-DD")
 
 
 def _read_time(text: str | None) -> Time | None:
     if text is None:
         return None
     if not _TIME.match(text):
-        raise InvalidInput(f"{text!r} is no time of day.", hint="Write HH:MM, 00:00 to 23:59.")
+        raise InvalidInput(f"{text!r} is no time of day", hint="write HH:MM, 00:00 to 23:59")
     return Time(int(text[:2]), int(text[3:]))

@@ -75,8 +75,8 @@ def closed(doc: Document) -> tuple[bytes, tuple[Problem, ...]]:
     problem = Problem(
         f"closed-{doc.open_tail}",
         line,
-        f"What starts here was never closed; `{closer}` was put at the end of the file before the new item.",
-        "Move the closing line to where it belongs.",
+        f"what starts here was never closed; `{closer}` was put at the end of the file before the new item",
+        "move the closing line to where it belongs",
     )
     return data + doc.closer + doc.newline, (problem,)
 
@@ -171,10 +171,10 @@ def not_apart(data: bytes) -> InvalidContent:
     """Return the error for content that this file cannot hold without meaning something else afterwards."""
     if find_frontmatter(data)[2]:
         return InvalidContent(
-            "The file opens properties with `---` and never closes them; a line `---` in the content would.",
-            hint="Close the properties at the top of the file, then write again.",
+            "the file opens properties with `---` and never closes them; a line `---` in the content would",
+            hint="close the properties at the top of the file, then write again",
         )
-    return InvalidContent("The content would change what the rest of the file means.", hint="Simplify its markup.")
+    return InvalidContent("the content would change what the rest of the file means", hint="simplify its markup")
 
 
 def raw_sections(doc: Document, left_out: Sequence[Section] = ()) -> list[bytes]:

@@ -45,11 +45,11 @@ def read_lines(data: bytes) -> tuple[list[JournalEntry], list[Problem]]:
             entries.append(entry)
         elif number == len(lines):
             problems.append(
-                Problem("torn-line", number, "The last line is incomplete.", "The next write seals it; nothing to do.")
+                Problem("torn-line", number, "the last line is incomplete", "the next write seals it; nothing to do")
             )
         else:
             problems.append(
-                Problem("bad-line", number, "The line is no journal entry.", "Remove the line, or mend it by hand.")
+                Problem("bad-line", number, "the line is no journal entry", "remove the line, or mend it by hand")
             )
     return entries, problems
 

@@ -63,7 +63,7 @@ class Layout:
     def diary_path(self, day: str) -> str:
         """Return the path of a day's file (`day` is `YYYY-MM-DD`); raise `InvalidAddress` when it is no day."""
         if not is_day(day):
-            raise InvalidAddress(f"{day!r} is no day.", hint="Write it as YYYY-MM-DD.")
+            raise InvalidAddress(f"{day!r} is no day", hint="write it as YYYY-MM-DD")
         return _join(self.diary_dir, f"{_format(self.diary_format).path(date.fromisoformat(day))}.md")
 
     def _day_of(self, path: str) -> date | None:
@@ -114,8 +114,8 @@ def _daily_notes(daily_notes_json: bytes | None) -> tuple[dict[str, object], Pro
         problem = Problem(
             "daily-note-settings",
             0,
-            "Obsidian's daily-notes.json is no JSON object; days are looked for where wikimem keeps them.",
-            "Open Obsidian's settings for daily notes and save them again.",
+            "Obsidian's daily-notes.json is no JSON object; days are looked for where wikimem keeps them",
+            "open Obsidian's settings for daily notes and save them again",
         )
         return {}, problem
     return settings, None
@@ -151,8 +151,8 @@ def obsidian_problems(daily_notes_json: bytes | None) -> tuple[Problem, ...]:
             Problem(
                 "daily-note-format",
                 0,
-                f"The daily-note format {pattern!r} does not say which day a note is; {DEFAULT_FORMAT} is used.",
-                "Choose a format with year, month and day, or leave it empty.",
+                f"the daily-note format {pattern!r} does not say which day a note is; {DEFAULT_FORMAT} is used",
+                "choose a format with year, month and day, or leave it empty",
             ),
         )
     return ()
@@ -177,6 +177,6 @@ def fold_alike(paths: list[str], layout: Layout) -> list[tuple[str, Problem]]:
     for same in groups.values():
         for path in same if len(same) > 1 else ():
             others = ", ".join(other for other in same if other != path)
-            message = f"The name matches that of {others}; a link to it is ambiguous unless it is spelled exactly."
-            found.append((path, Problem("names-alike", 0, message, "Rename one of the files.")))
+            message = f"the name matches that of {others}; a link to it is ambiguous unless it is spelled exactly"
+            found.append((path, Problem("names-alike", 0, message, "rename one of the files")))
     return found

@@ -86,8 +86,8 @@ def read_body(data: bytes, line: int) -> tuple[str, Metadata | None, int, tuple[
         problem = Problem(
             "malformed-metadata",
             line + skipped + content.count("\n"),
-            "The provenance comment cannot be read, so it counts as text of the item.",
-            "Write it as `<!-- wikimem: owner=… | source=… | ts=… -->`.",
+            "the provenance comment cannot be read, so it counts as text of the item",
+            "write it as `<!-- wikimem: owner=… | source=… | ts=… -->`",
         )
         return content, None, skipped, (problem,)
     problems: tuple[Problem, ...] = ()
@@ -95,8 +95,8 @@ def read_body(data: bytes, line: int) -> tuple[str, Metadata | None, int, tuple[
         problem = Problem(
             "invalid-timestamp",
             line + skipped + content.count("\n"),
-            "The `ts` of the provenance comment is no time, so the item has none.",
-            "Write it as 2026-07-10T03:00:00+00:00.",
+            "the `ts` of the provenance comment is no time, so the item has none",
+            "write it as 2026-07-10T03:00:00+00:00",
         )
         problems = (problem,)
     return above.rstrip(), metadata, skipped, problems
@@ -161,11 +161,11 @@ def served(parts: tuple[Part, ...]) -> tuple[tuple[Part, ...], tuple[Problem, ..
 
 
 def _duplicate(part: Part, line: int) -> Problem:
-    what = "The name" if part.heading is not None else "The note's title"
+    what = "the name" if part.heading is not None else "the note's title"
     fate = "the next write of the item keeps the last one only" if part.heading is not None else "no write touches it"
     return Problem(
         "duplicate-name",
         part.line,
-        f"{what} {part.name!r} stands again in line {line}: only that item is served.",
-        f"Rename one of them, or merge the texts; {fate}.",
+        f"{what} {part.name!r} stands again in line {line}: only that item is served",
+        f"rename one of them, or merge the texts; {fate}",
     )

@@ -34,8 +34,8 @@ def _with_markers(page: Page, data: bytes) -> Page:
     problem = Problem(
         "git-markers",
         line,
-        "Git left the marks of an unresolved merge here; writes to this file wait until they are gone.",
-        "Resolve the merge in an editor and save.",
+        "Git left the marks of an unresolved merge here; writes to this file wait until they are gone",
+        "resolve the merge in an editor and save",
     )
     return replace(page, problems=tuple(sorted((*page.problems, problem), key=lambda one: one.line)))
 
@@ -47,8 +47,8 @@ def too_large_page(path: str, size: int, layout: Layout) -> Page:
     problem = Problem(
         "too-large",
         0,
-        f"The file has {size} bytes; files over {layout.max_file_bytes} are not read.",
-        "Split it, or raise `limits.max_file_bytes` in the configuration.",
+        f"the file has {size} bytes; files over {layout.max_file_bytes} are not read",
+        "split it, or raise `limits.max_file_bytes` in the configuration",
     )
     return Page(path, kind, place.category, problems=(problem,))
 
@@ -58,8 +58,8 @@ def conflict_copy_problem() -> Problem:
     return Problem(
         "conflict-copy",
         0,
-        "A sync tool left this copy of a conflicting version; it is not indexed.",
-        "Merge what is missing into the note by hand, then delete the copy.",
+        "a sync tool left this copy of a conflicting version; it is not indexed",
+        "merge what is missing into the note by hand, then delete the copy",
     )
 
 

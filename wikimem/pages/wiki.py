@@ -76,7 +76,7 @@ def remove_item(data: bytes, category: str, name: str, *, preamble_items: bool =
     doc = Document.parse(data)
     matching = _matching(doc, category, name, preamble=preamble_items)
     if not matching:
-        raise NotFound(f"There is no item {category}:{name}.", hint=f"List them with `wikimem ls {category}`.")
+        raise NotFound(f"there is no item {category}:{name}", hint=f"list them with `wikimem ls {category}`")
     replaced = tuple(_item(category, part) for part in matching)
     left = _without(doc, matching)
     if left is None:

@@ -140,7 +140,7 @@ def _problems(tail: Tail | None) -> tuple[Problem, ...]:
     problem = Problem(
         f"unclosed-{tail.kind}",
         tail.line,
-        f"The {what} that starts here is never closed: all that follows belongs to it.",
-        f"Close it with a line `{closer}`.",
+        f"the {what} that starts here is never closed: all that follows belongs to it",
+        f"close it with a line `{closer}`",
     )
     return (problem,)

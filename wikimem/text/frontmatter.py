@@ -76,8 +76,8 @@ def read_frontmatter(data: bytes) -> Frontmatter:
 _UNCLOSED = Problem(
     "unclosed-frontmatter",
     1,
-    "The first line opens properties with `---`, and no second `---` closes them.",
-    "Close the block with a line `---`, or put something else on the first line.",
+    "the first line opens properties with `---`, and no second `---` closes them",
+    "close the block with a line `---`, or put something else on the first line",
 )
 
 
@@ -88,16 +88,16 @@ def _load(block: bytes) -> tuple[dict[str, object], Problem | None]:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 2 if mark is not None else 1
         reason = getattr(error, "problem", None) or type(error).__name__
-        return {}, _invalid(line, f"The properties are not valid YAML: {reason}.")
+        return {}, _invalid(line, f"the properties are not valid YAML: {reason}")
     if loaded is None or (isinstance(loaded, str) and loaded in _NULLS):
         return {}, None
     if not isinstance(loaded, dict):
-        return {}, _invalid(1, "The properties are no list of `name: value` lines.")
+        return {}, _invalid(1, "the properties are no list of `name: value` lines")
     return {str(key): value for key, value in loaded.items()}, None
 
 
 def _invalid(line: int, message: str) -> Problem:
-    return Problem("invalid-yaml", line, message, "Mend the block; until then the note counts as having no properties.")
+    return Problem("invalid-yaml", line, message, "mend the block; until then the note counts as having no properties")
 
 
 def _texts(value: object) -> list[str]:

@@ -58,17 +58,17 @@ def sanitize_item_name(name: str) -> str:
     """Return the name with white space collapsed; raise `InvalidName` for one that cannot be a heading and a link."""
     clean = collapse(name)
     if not clean:
-        raise InvalidName("The item's name is empty.", hint="Give it a name; it becomes the `##` heading.")
+        raise InvalidName("the item's name is empty", hint="give it a name; it becomes the `##` heading")
     for mark in RESERVED:
         if mark in clean:
             raise InvalidName(
-                f"The name {clean!r} holds {mark!r}, which ends a name in a link.",
-                hint="Leave out [[ ]] : | and #.",
+                f"the name {clean!r} holds {mark!r}, which ends a name in a link",
+                hint="leave out [[ ]] : | and #",
             )
     if _UNWRITABLE.search(clean):
-        raise InvalidName(f"The name {clean!r} holds a control character or half of a surrogate pair.")
+        raise InvalidName(f"the name {clean!r} holds a control character or half of a surrogate pair")
     if _WEIGHT_SUFFIX.search(clean):
-        raise InvalidName(f"The name {clean!r} ends like a link's weight.", hint="Leave out `; w=…`.")
+        raise InvalidName(f"the name {clean!r} ends like a link's weight", hint="leave out `; w=…`")
     return clean
 
 
@@ -76,13 +76,13 @@ def validate_category(category: str) -> str:
     """Return a category that a new file may get; raise `InvalidCategory` unless it is a slug and no day."""
     if not _SLUG.match(category):
         raise InvalidCategory(
-            f"The category {category!r} is no slug.",
-            hint="Use lower-case ASCII letters, digits, `_` and `-`, not starting with `-`.",
+            f"the category {category!r} is no slug",
+            hint="use lower-case ASCII letters, digits, `_` and `-`, not starting with `-`",
         )
     if is_day(category):
-        raise InvalidCategory(f"The category {category!r} is a day.", hint="Days belong to the diary.")
+        raise InvalidCategory(f"the category {category!r} is a day", hint="days belong to the diary")
     if len(category) > MAX_SLUG_BYTES:
-        raise InvalidCategory(f"The category is longer than {MAX_SLUG_BYTES} characters.")
+        raise InvalidCategory(f"the category is longer than {MAX_SLUG_BYTES} characters")
     return category
 
 
@@ -107,8 +107,8 @@ def path_stem_of(category: str) -> str:
         canonical = None
     if canonical is None or canonical != category:
         raise InvalidCategory(
-            f"The category {category!r} is not written as categories are.",
-            hint="Take it as `wikimem ls` prints it.",
+            f"the category {category!r} is not written as categories are",
+            hint="take it as `wikimem ls` prints it",
         )
     return stem
 
@@ -131,13 +131,13 @@ def parse_address(text: str) -> Address:
     category, colon, rest = text.partition(":")
     name = collapse(rest)
     if not colon or not category.strip() or not name:
-        raise InvalidAddress(f"{text!r} is no address.", hint="Write `category:name`, or `YYYY-MM-DD:HH:MM`.")
+        raise InvalidAddress(f"{text!r} is no address", hint="write `category:name`, or `YYYY-MM-DD:HH:MM`")
     if not is_day(category):
         return Address(category, name)
     entry = _ENTRY.match(name)
     if entry is None:
         raise InvalidAddress(
-            f"{text!r} names a day, but no time of it.",
-            hint="Write `YYYY-MM-DD:HH:MM`, with `#2` for the second entry at that minute.",
+            f"{text!r} names a day, but no time of it",
+            hint="write `YYYY-MM-DD:HH:MM`, with `#2` for the second entry at that minute",
         )
     return Address(category, entry[1], int(entry[2] or 1))
