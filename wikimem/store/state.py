@@ -9,6 +9,7 @@ import sqlite3
 import threading
 import time
 import uuid
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,6 +50,8 @@ class State:
             self._connection = self._start_over(schemas)
         except OSError as error:
             raise self._unavailable("open", error) from error
+        # A store that a library user drops without `close` must not leave an open connection to a later collection.
+        weakref.finalize(self, self._connection.close)
         self.is_new = self.meta("vault_id") is None
         self.vault_id = self._vault_id()
 

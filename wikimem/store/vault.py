@@ -107,7 +107,11 @@ class MemoryStore:
         self.writer.note_change(path)
 
     def page_paths(self) -> list[str]:
-        """Return the path of every wiki and diary page, in order. What cannot be walked is in `problems()`."""
+        """Return the path of every wiki and diary page, in order.
+
+        Raises `OSError` when the wiki or the diary as a whole cannot be read; other places that cannot be walked are
+        in `problems()`.
+        """
         return self._pages.paths()
 
     def pages(self) -> Iterator[Page]:

@@ -31,12 +31,19 @@ class VaultPages:
         self.layout = layout
 
     def paths(self, problems: list[tuple[str, Problem]] | None = None) -> list[str]:
-        """Return the path of every wiki and diary page, in order; `problems` gets what could not be walked."""
+        """Return the path of every wiki and diary page, in order; `problems` gets what could not be walked.
+
+        Raises `OSError` when the vault, the wiki or the diary itself cannot be read: that is no empty memory. A
+        folder inside them costs itself only.
+        """
         kinds = ("wiki", "diary")
+        whole = {"", *_with_parents(self.layout.wiki_dir), *_with_parents(self.layout.diary_dir)}
 
         def report(fault: WalkFault) -> None:
             if problems is not None:
                 problems.append((fault.path, _fault_problem(fault)))
+            elif fault.error is not None and fault.path in whole:
+                raise fault.error
 
         walked = self.files.walk(report=report)
         return [path for path, _ in walked if self.layout.classify(path).kind in kinds]
@@ -103,6 +110,11 @@ class VaultPages:
         place = self.layout.classify(path)
         problem = _fault_problem(WalkFault(path, "unreadable", error))
         return Page(path, "diary" if place.kind == "diary" else "wiki", place.category, problems=(problem,))
+
+
+def _with_parents(folder: str) -> set[str]:
+    parts = [part for part in folder.split("/") if part not in ("", ".")]
+    return {"/".join(parts[:count]) for count in range(1, len(parts) + 1)}
 
 
 def item_named(page: Page, name: str) -> RecallItem | None:

@@ -1,0 +1,134 @@
+"""The state file: private, shared by threads and processes, begun again when it is damaged."""
+
+import sqlite3
+import stat
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from wikimem.errors import HistoryUnavailable, InvalidInput
+from wikimem.store.idempotency import Answered, Idempotency
+from wikimem.store.state import State
+
+TABLE = "CREATE TABLE IF NOT EXISTS numbers (n INTEGER);"
+OTHER = "CREATE TABLE IF NOT EXISTS others (n INTEGER);"
+NOW = datetime(2026, 7, 21, tzinfo=UTC)
+
+
+def test_any_number_of_schemas_make_their_tables(tmp_path: Path) -> None:
+    with State(tmp_path / "s", TABLE, OTHER) as state:
+        state.execute("INSERT INTO numbers VALUES (1)")
+        state.execute("INSERT INTO others VALUES (2)")
+        assert state.query("SELECT numbers.n, others.n FROM numbers, others") == [(1, 2)]
+
+
+def test_a_table_may_be_asked_for_later(tmp_path: Path) -> None:
+    with State(tmp_path / "s") as state:
+        state.ensure(TABLE)
+        state.ensure(TABLE)
+        assert state.query("SELECT * FROM numbers") == []
+        with pytest.raises(RuntimeError), state.transaction():
+            state.ensure(OTHER)
+
+
+def test_nobody_else_can_read_it(tmp_path: Path) -> None:
+    with State(tmp_path / "deep" / "er" / "s", TABLE) as state:
+        state.execute("INSERT INTO numbers VALUES (1)")
+        files = list((tmp_path / "deep" / "er").iterdir())
+        assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+        assert stat.S_IMODE((tmp_path / "deep" / "er").stat().st_mode) == 0o700
+
+
+def test_the_vaults_id_stays(tmp_path: Path) -> None:
+    with State(tmp_path / "s") as state:
+        first = state.vault_id
+        assert state.is_new
+    with State(tmp_path / "s") as state:
+        assert state.vault_id == first
+        assert not state.is_new
+
+
+def test_a_failed_transaction_leaves_nothing(tmp_path: Path) -> None:
+    with State(tmp_path / "s", TABLE) as state:
+
+        def half() -> None:
+            with state.transaction() as connection:
+                connection.execute("INSERT INTO numbers VALUES (1)")
+                state.execute("INSERT INTO numbers VALUES (2)")
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            half()
+        assert state.query("SELECT * FROM numbers") == []
+
+
+def test_threads_share_it(tmp_path: Path) -> None:
+    with State(tmp_path / "s", TABLE) as state:
+        threads = [
+            threading.Thread(target=lambda: [state.execute("INSERT INTO numbers VALUES (1)") for _ in range(20)])
+            for _ in range(5)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert state.query("SELECT count(*) FROM numbers") == [(100,)]
+
+
+def test_two_openers_write_in_turn(tmp_path: Path) -> None:
+    with State(tmp_path / "s", TABLE) as one, State(tmp_path / "s", TABLE) as other:
+        for number in range(10):
+            (one if number % 2 else other).execute("INSERT INTO numbers VALUES (?)", (number,))
+        assert one.query("SELECT count(*) FROM numbers") == other.query("SELECT count(*) FROM numbers") == [(10,)]
+
+
+@pytest.mark.parametrize("damage", [b"this is no database" * 100, None], ids=["overwritten", "torn inside"])
+def test_a_damaged_file_is_moved_aside_and_a_new_one_begun(damage: bytes | None, tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    with State(path, TABLE) as state:
+        state.execute_many("INSERT INTO numbers VALUES (?)", [(number,) for number in range(10_000)])
+    data = path.read_bytes()
+    path.write_bytes(damage if damage is not None else data[:100] + b"\xff" * 8_000 + data[8_100:])
+    with State(path, TABLE) as state:
+        assert state.set_aside is not None
+        assert state.set_aside.exists()
+        assert state.query("SELECT * FROM numbers") == []
+        state.execute("INSERT INTO numbers VALUES (1)")
+
+
+def test_what_cannot_be_opened_says_where_and_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(HistoryUnavailable) as raised:
+        State(tmp_path / "file" / "s", TABLE)
+    assert str(tmp_path / "file" / "s") in raised.value.message
+    assert raised.value.step == "open"
+    assert raised.value.http_status == 507
+
+
+def test_a_lost_table_is_an_error_of_ours(tmp_path: Path) -> None:
+    with State(tmp_path / "s", TABLE) as state:
+        with sqlite3.connect(tmp_path / "s") as other:
+            other.execute("DROP TABLE numbers")
+        other.close()
+        with pytest.raises(HistoryUnavailable):
+            state.query("SELECT * FROM numbers")
+        with pytest.raises(HistoryUnavailable):
+            state.execute("INSERT INTO numbers VALUES (1)")
+
+
+def test_a_key_is_answered_with_the_same_words_for_ten_minutes(tmp_path: Path) -> None:
+    with State(tmp_path / "s") as state:
+        keys = Idempotency(state)
+        assert keys.find("k", "request", now=NOW) is None
+        keys.keep("k", "request", '{"a": 1}', now=NOW)
+        assert keys.find("k", "request", now=NOW + timedelta(minutes=10)) == Answered('{"a": 1}')
+        with pytest.raises(InvalidInput, match="another request"):
+            keys.find("k", "other request", now=NOW)
+        assert keys.find("k", "request", now=NOW + timedelta(minutes=10, seconds=1)) is None
+        keys.keep("k2", "request", "x", now=NOW + timedelta(minutes=20))
+        assert state.query("SELECT key FROM idempotency") == [("k2",)]
+        for bad in ("", "x" * 201):
+            with pytest.raises(InvalidInput):
+                keys.find(bad, "request", now=NOW)
