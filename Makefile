@@ -55,8 +55,18 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# What a change should not make worse, in a few minutes. The long ones (hours of load, kills, fuzz, 100,000 items) are
+# run by hand: each script's `--help` says how.
+bench: export PYTHONPATH := .:daemon
 bench: $(STAMP)
-	@for file in bench/*.py; do test -e "$$file" || continue; echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
+	$(BIN)/python bench/commands.py
+	$(BIN)/python bench/freshness.py save --items 1000 --files 200
+	$(BIN)/python bench/load.py latency --items 1000 --files 200
+	$(BIN)/python bench/load.py latency --items 10000 --files 200
+	$(BIN)/python bench/freshness.py cold --items 10000
+	$(BIN)/python bench/freshness.py burst --files 200
+	$(BIN)/python bench/graph.py
+	$(BIN)/python bench/parsing.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
