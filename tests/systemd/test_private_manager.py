@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.systemd.private_manager import Manager, PrivateManager
+from tests.systemd.private_manager import Manager, PrivateManager, eventually
 
 
 def test_the_manager_answers(manager: Manager) -> None:
@@ -12,10 +12,16 @@ def test_the_manager_answers(manager: Manager) -> None:
 
 
 def test_a_units_own_lines_are_found_in_the_journal(manager: Manager) -> None:
-    manager.run("systemd-run", "--user", "--wait", "--unit=wm-said", "echo", "a line of its own", check=True)
-    told = manager.run("journalctl", "--user", "--sync")
-    told = manager.run("journalctl", "--user", "-q", "-o", "cat", "_SYSTEMD_USER_UNIT=wm-said.service")
-    assert "a line of its own" in told.stdout
+    # It lives on: of a process that is gone already journald cannot find out the unit.
+    words = ["sh", "-c", "echo a line of its own; exec sleep 60"]
+    manager.run("systemd-run", "--user", "--unit=wm-said", *words, check=True)
+
+    def found() -> bool:
+        told = manager.run("journalctl", "--user", "-q", "-o", "cat", "_SYSTEMD_USER_UNIT=wm-said.service")
+        return "a line of its own" in told.stdout
+
+    eventually(found, "the line is in the journal")
+    manager.run("systemctl", "--user", "stop", "wm-said.service", check=True)
 
 
 def test_a_mount_sandbox_really_makes_the_home_read_only(manager: Manager) -> None:
