@@ -3,12 +3,11 @@
 import difflib
 from typing import Literal
 
+from wikimem.api.link_repairs import FOLLOW_DETAIL, plan_following, read_sources
 from wikimem.cli.output import note, print_json, print_text
 from wikimem.config import Settings, require_vault
-from wikimem.pages.reading import read_page
 from wikimem.pages.repair import RepairPlan, apply_fixes
-from wikimem.search.repairs import Source, known_targets, plan_repairs, plan_style
-from wikimem.store.relations import RelationsFile
+from wikimem.search.repairs import Source, known_targets, plan_style
 from wikimem.store.renames import known_renames
 from wikimem.store.repairs import Repaired, apply_plan
 from wikimem.store.upkeep import STATE_FILE
@@ -36,7 +35,7 @@ def rewrite(settings: Settings, style: Style | None, *, yes: bool, as_json: bool
         plan = _plan(settings, store, sources, style)
         if not as_json:
             _print_plan(sources, plan)
-        detail = "links follow a rename" if style is None else f"links to {style} style"
+        detail = FOLLOW_DETAIL if style is None else f"links to {style} style"
         done = apply_plan(store, plan, detail=detail) if yes else None
     if as_json:
         print_json(_plan_body(plan, done))
@@ -54,23 +53,13 @@ def _store(settings: Settings) -> MemoryStore:
 
 
 def _sources(store: MemoryStore) -> list[Source]:
-    sources = []
-    for path in store.page_paths():
-        try:
-            data = store.disk.read(path).data
-        except OSError as error:
-            note(f"{path} cannot be read: {error.strerror}")
-            continue
-        sources.append(Source(read_page(path, data, store.layout), data))
-    return sources
+    return read_sources(store, lambda path, error: note(f"{path} cannot be read: {error.strerror}"))
 
 
 def _plan(settings: Settings, store: MemoryStore, sources: list[Source], style: Style | None) -> RepairPlan:
     if style is not None:
         return plan_style(sources, style)
-    relations = RelationsFile(store.disk, store.writer.locked, store.writer.now).read()
-    renames = known_renames(settings.state_dir / STATE_FILE)
-    return plan_repairs(sources, renames, relations, path_of=store.layout.wiki_path)
+    return plan_following(store, sources, known_renames(settings.state_dir / STATE_FILE))
 
 
 def _print_plan(sources: list[Source], plan: RepairPlan) -> None:
