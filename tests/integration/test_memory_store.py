@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fault.editors import Between
+from tests.fault.editors import Between, WithoutLeases
 from wikimem.errors import (
     AppendOnly,
     Conflict,
@@ -450,10 +450,14 @@ def test_a_note_behind_a_link_inside_the_vault_is_written_where_it_lies(store: M
     assert (store.root / "shared/real.md").read_text() == "## job\n\nnew\n"
 
 
-def test_the_write_mode_is_known_without_a_write(store: MemoryStore) -> None:
+@pytest.mark.parametrize(
+    ("kernel", "mode"), [(Between(), "lease"), (WithoutLeases(exchange=True), "basic")], ids=["leases", "no leases"]
+)
+def test_the_write_mode_is_known_without_a_write(kernel: Between, mode: str, make: Callable[..., MemoryStore]) -> None:
+    store = make(kernel=kernel)
     (store.root / "wiki/work.md").write_text("x")
     before = (store.root / "wiki/work.md").stat()
-    assert store.probe() == "lease"
+    assert store.probe() == store.write_mode == mode
     assert (store.root / "wiki/work.md").stat() == before
 
 

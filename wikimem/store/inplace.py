@@ -44,10 +44,10 @@ def is_torn(found: bytes, before: bytes, after: bytes) -> bool:
     """
     if found in (before, after) or not min(len(before), len(after)) <= len(found) <= max(len(before), len(after)):
         return False
-    written = after + before[len(after) :]  # before it is cut, a file that shrinks ends in its old text
+    # Before it is cut, a file that shrinks ends in the longer text; taking a failed write back tears as well.
+    texts = (after + before[len(after) :], before + after[len(before) :])
     return all(
-        found[at : at + _BLOCK]
-        in (before[at : min(at + _BLOCK, len(found))], written[at : min(at + _BLOCK, len(found))])
+        any(found[at : at + _BLOCK] == text[at : min(at + _BLOCK, len(found))] for text in texts)
         for at in range(0, len(found), _BLOCK)
     )
 

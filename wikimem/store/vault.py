@@ -335,6 +335,7 @@ class MemoryStore:
 
     def stale_buffers(self, gone: Iterable[Gone]) -> list[StaleBuffer]:
         """Return which of the texts that a save on disk removed were written here just before."""
+        self.writer.finish()
         return find_stale_buffers(gone, self._upkeep.write_log, self.history, now=self.writer.now())
 
     def purge_history(
@@ -355,19 +356,22 @@ class MemoryStore:
 
     @property
     def write_mode(self) -> WriteMode:
-        """`lease` when writes see every editor, `basic` when they look again later instead."""
+        """`lease` when writes see every editor, `basic` when they look again later instead.
+
+        Known from the first write on, or from `probe`.
+        """
         return self.disk.write_mode
 
     def probe(self) -> WriteMode:
-        """Find out the write mode of this vault's file system, from an existing note and without a write."""
+        """Find out the write mode from an existing note, which is only opened for reading."""
         first = next((path for path, _ in self.disk.walk(report=lambda _: None)), None)
-        if first is not None:
+        if first is not None and self.revision == 0:
             self._upkeep.disk.probe(first)
         return self.write_mode
 
     def recover(self) -> Recovered:
         """Decide what a crash cut off, everywhere in the vault: for a program that starts. `Locked`, `StorageError`."""
-        with self.writer.locked():
+        with self.writer.locked(recover=False):
             self.writer.finish()
             return self._upkeep.recover_writes(everywhere=True)
 

@@ -87,6 +87,8 @@ class Writer:
         self._depth = 0
         self._recovered = False
         self._finished: list[int] = []
+        # A read must not wait for a write, which may wait for an editor: what they share has a lock of its own.
+        self._notes = threading.Lock()
         self.revision = 0
         self._changed: deque[tuple[int, str]] = deque(maxlen=REVISIONS_KEPT)
         self.journal_fault: StorageError | None = None
@@ -96,8 +98,11 @@ class Writer:
         return self._clock().astimezone(UTC).replace(microsecond=0)
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the vault's write lock; an inner call joins the outer one."""
+    def locked(self, *, recover: bool = True) -> Iterator[None]:
+        """Hold the vault's write lock; an inner call joins the outer one.
+
+        The first time, what a crash cut off is decided; not with `recover` off: the caller does it.
+        """
         with self._threads:
             if self._depth:
                 yield
@@ -106,11 +111,12 @@ class Writer:
             lock.acquire(WRITE_TIMEOUT_S)
             self._depth = 1
             try:
-                if not self._recovered:
+                if recover and not self._recovered:
                     self.finish()
                     self._around.recover_writes()
                     self._recovered = True
                 yield
+                self._recovered |= not recover
             finally:
                 self._depth = 0
                 lock.release()
@@ -146,7 +152,8 @@ class Writer:
         except BaseException as error:
             self._after_failure(error)
             raise
-        self._finished.append(write_id)
+        with self._notes:
+            self._finished.append(write_id)
         if journal is not None and noted.line is not None:
             self._append(journal, noted.line)
         return True
@@ -172,8 +179,10 @@ class Writer:
                 history=tuple(kept),
                 key=key,
             )
-            write_id = write_log.begin(noted, finished=self._finished)
-        self._finished.clear()
+            with self._notes:
+                finished = list(self._finished)
+            write_id = write_log.begin(noted, finished=finished)
+        self._forget_finished(finished)
         return noted, write_id
 
     def _append(self, journal: Journal, line: bytes) -> None:
@@ -183,7 +192,8 @@ class Writer:
         except StorageError as error:
             log.warning("%s; the line is kept and will be appended later", error)
             self.journal_fault = error
-            self._finished.pop()
+            with self._notes:
+                self._finished.pop()
             self._recovered = False
         else:
             self.journal_fault = None
@@ -207,23 +217,28 @@ class Writer:
 
     def finish(self) -> None:
         """Note that the writes of this process are complete, so that nobody need look at them again."""
-        with self._threads:
-            if self._finished:
-                try:
-                    self._around.write_log.finish(self._finished)
-                except HistoryUnavailable:
-                    return
-                self._finished.clear()
+        with self._notes:
+            finished = list(self._finished)
+        if finished:
+            try:
+                self._around.write_log.finish(finished)
+            except HistoryUnavailable:
+                return
+            self._forget_finished(finished)
+
+    def _forget_finished(self, ids: Sequence[int]) -> None:
+        with self._notes:
+            self._finished = [one for one in self._finished if one not in ids]
 
     def note_change(self, path: str) -> None:
         """Raise the revision for a changed file."""
-        with self._threads:
+        with self._notes:
             self.revision += 1
             self._changed.append((self.revision, path))
 
     def changed_since(self, revision: int) -> list[str] | None:
         """Return the paths that changed after a revision, None when that is further back than is remembered."""
-        with self._threads:
+        with self._notes:
             if revision >= self.revision:
                 return []
             changed = list(self._changed)
