@@ -57,6 +57,11 @@ def test_a_renamed_item_takes_its_links_along_and_nothing_else_changes(link: str
     assert [left.target for left in plan.left] == ["b:x"] * text.count("b:x")
 
 
+def test_links_to_attachments_are_none_of_a_repairs_business() -> None:
+    _, plan = repaired({"wiki/a.md": "## item\n\n![[pic.png]] [[gone]]\n"}, {})
+    assert [left.target for left in plan.left] == ["gone"]
+
+
 def test_an_item_moved_to_another_file_is_followed_there() -> None:
     files = {
         "wiki/a.md": "## item\n\n[[b:x]] [[b#x]] [[wiki/b#x]] [[x]] [t](b.md#x)\n",

@@ -13,7 +13,7 @@ from wikimem.pages.page import Page, PageHeading, PageLink
 from wikimem.pages.relations import Relation
 from wikimem.pages.repair import Fix, Left, Located, RepairPlan, hash_of, locate_links
 from wikimem.search.catalogue import Catalogue
-from wikimem.search.resolve import Resolution, Resolver
+from wikimem.search.resolve import Resolution, Resolver, is_attachment
 from wikimem.text.link_forms import write_target
 from wikimem.text.links import Link, LinkSyntax
 from wikimem.text.names import fold_name
@@ -197,6 +197,8 @@ def _pending(page: Page, now: Catalogue, before: Catalogue) -> Iterator[tuple[Pa
     today, then = Resolver(now), Resolver(before)
     for place in page.links:
         link = place.link
+        if is_attachment(link.target):
+            continue
         if today.resolve(link.target, link.syntax, page.path)[0].state == "unresolved":
             yield place, then.resolve(link.target, link.syntax, page.path)[0]
 
