@@ -11,6 +11,7 @@ import numpy as np
 from bm25s import BM25
 
 from wikimem.search.bm25 import K1, B, FloatArray, IntArray, LongArray, idf, norms, saturation
+from wikimem.search.mapped import allocate
 from wikimem.search.segments import RANGE, Pause, Postings
 
 
@@ -53,7 +54,7 @@ def make_scores(postings: Postings, lengths: IntArray, documents: int, total_len
     """Return the finished score of each posting, worked out a range at a time."""
     weights = idf(np.diff(postings.starts), documents)
     norm = norms(lengths, total_length / documents if documents else 1.0)
-    scores = np.empty(postings.size, np.float32)
+    scores = allocate(postings.size, np.float32)
     for start in range(0, postings.size, RANGE):
         end = min(start + RANGE, postings.size)
         # The terms whose postings lie in this range, and how many of each do.

@@ -13,13 +13,15 @@ import numpy as np
 from wikimem.search.analyzer import Analyzer, Vocabulary
 from wikimem.search.base import Base, serve
 from wikimem.search.bm25 import BoolArray, FloatArray, IntArray, LongArray
-from wikimem.search.segments import Postings, compile_tokens, empty, join, renumber
+from wikimem.search.segments import Postings, compile_tokens, join, renumber
 
 _FIRST_CAPACITY = 256
 # A segment absorbs its neighbour while the neighbour is not four times as large: few segments, each row joined a
-# few times. Beyond `_LARGEST_SEGMENT` rows a join would be felt by the query that waits for it.
+# few times. Beyond `_LARGEST_SEGMENT` rows a join would be felt by the query that waits for it (10 µs a row).
 _TIER = 4
-_LARGEST_SEGMENT = 4_000
+_LARGEST_SEGMENT = 2_000
+# Added rows are joined to a segment by the next query, or when so many have come.
+_MOST_ADDED = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class MergeJob:
     """All that a merge needs, as it was at one moment. Nothing in it is changed afterwards."""
 
     base: Postings
-    extra: Postings
+    newer: tuple[Postings, ...]
     alive: BoolArray
     lengths: IntArray
     size: int
@@ -133,6 +135,8 @@ class Corpus:
         self.documents += len(texts)
         self.total_length += int(tokens.lengths.sum())
         self._added.append(Segment(compile_tokens(tokens, places), len(texts)))
+        if sum(segment.rows for segment in self._added) >= _MOST_ADDED:
+            self.settle()
         return slots
 
     def reserve(self, count: int) -> list[int]:
@@ -181,13 +185,10 @@ class Corpus:
     def begin_merge(self) -> MergeJob:
         """Return a merge as work to be done anywhere; edits may go on meanwhile."""
         self.settle()
-        if len(self.segments) > 1:
-            rows = sum(segment.rows for segment in self.segments)
-            self.segments = [Segment(join([segment.postings for segment in self.segments], self.alive), rows)]
         self._taken, self.busy = len(self.segments), True
         return MergeJob(
             self.base.postings,
-            self.segments[0].postings if self.segments else empty(),
+            tuple(segment.postings for segment in self.segments),
             self.alive[: self.top].copy(),
             self.lengths[: self.top].copy(),
             self.vocabulary.size,

@@ -4,9 +4,8 @@ Expansion is one hop: the items that a hit's text links to, in the order of the 
 The cut is a prefix: the first entry always stays, nothing is skipped to fit a later one in.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from wikimem.errors import InvalidInput
 from wikimem.search.edges import Edge
@@ -22,6 +21,11 @@ class Entry:
     place: int
     score: float
     via: int | None = None
+
+
+# The answer in order, and what was left out of it.
+Ordered = tuple[list[Entry], list[Entry]]
+Policy = Callable[[Sequence[Entry], Sequence[Sequence[Entry]]], Ordered]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +46,8 @@ class Links:
     score: Callable[[int], float]
 
 
-def expand(hits: Sequence[Entry], links: Links, policy: str) -> Expanded:
-    """Return the hits with what they link to, ordered by a link policy. Raises `InvalidInput` for an unknown one."""
-    if policy not in _POLICIES:
-        raise InvalidInput(f"There is no link policy {policy!r}.", hint=f"Use one of: {', '.join(_POLICIES)}.")
+def expand(hits: Sequence[Entry], links: Links, ordering: Policy) -> Expanded:
+    """Return the hits with what they link to, ordered by a link policy."""
     unresolved: dict[str, None] = {}
     targets: list[list[Entry]] = []
     for hit in hits:
@@ -58,11 +60,8 @@ def expand(hits: Sequence[Entry], links: Links, policy: str) -> Expanded:
                 if place is not None and place != hit.place:
                     found.setdefault(place, Entry(place, links.score(place), hit.place))
         targets.append(list(found.values()))
-    entries, left_out = _POLICIES[policy](hits, targets)
+    entries, left_out = ordering(hits, targets)
     return Expanded(tuple(entries), tuple(left_out), tuple(unresolved))
-
-
-Ordered = tuple[list[Entry], list[Entry]]
 
 
 def _all(hits: Sequence[Entry], targets: Sequence[Sequence[Entry]]) -> Ordered:
@@ -103,12 +102,14 @@ def _once(entries: Sequence[Entry]) -> list[Entry]:
     return list(first.values())
 
 
-Policy = Literal["all", "best-two", "merge"]
-_POLICIES: dict[str, Callable[[Sequence[Entry], Sequence[Sequence[Entry]]], Ordered]] = {
-    "all": _all,
-    "best-two": _best_two,
-    "merge": _merge,
-}
+POLICIES: Mapping[str, Policy] = {"all": _all, "best-two": _best_two, "merge": _merge}
+
+
+def policy(name: str) -> Policy:
+    """Return a link policy by its name. Raises `InvalidInput` with the names there are."""
+    if name not in POLICIES:
+        raise InvalidInput(f"There is no link policy {name!r}.", hint=f"Use one of: {', '.join(POLICIES)}.")
+    return POLICIES[name]
 
 
 def cut(sizes: Sequence[int], budget: int | None) -> tuple[int, int]:

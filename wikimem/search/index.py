@@ -9,15 +9,17 @@ from typing import Protocol
 from wikimem.pages.items import RecallItem
 from wikimem.pages.page import Page
 from wikimem.search.build import Builder, InlineBuilder
-from wikimem.search.corpus import MergePolicy
+from wikimem.search.corpus import Corpus, MergePolicy
+from wikimem.search.expansion import policy
 from wikimem.search.fusion import rule
 from wikimem.search.graph import LinkGraph
 from wikimem.search.likeness import Likeness
+from wikimem.search.mapped import give_back
 from wikimem.search.ranking import Temperature
 from wikimem.search.request import Moment, TimeRange, check
 from wikimem.search.results import Degraded, PageDelta, RetrievalResult, RetrievalSettings
 from wikimem.search.retrieval import Sources, answer
-from wikimem.search.shelf import Shelf, text_of
+from wikimem.search.shelf import Shelf
 from wikimem.search.vectors import Embedder, Vector, VectorIndex
 
 
@@ -59,7 +61,7 @@ class MemoryIndex:
         today: Callable[[], date] | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         temperature: Temperature | None = None,
-        policy: MergePolicy | None = None,
+        merging: MergePolicy | None = None,
         inline_merges: bool = True,
     ) -> None:
         self.graph = LinkGraph()
@@ -69,7 +71,7 @@ class MemoryIndex:
         self._source = source
         self._today = today
         self._now = now
-        self._policy = policy
+        self._policy = merging
         self._lock = RLock()
         self._pages: dict[str, Page] = {}
         self._wiki, self._diary = Shelf(policy), Shelf(policy)
@@ -81,12 +83,13 @@ class MemoryIndex:
 
     @property
     def settings(self) -> RetrievalSettings:
-        """How answers are ranked and cut. Setting it raises `InvalidInput` for an unknown fusion rule."""
+        """How answers are ranked and cut. Setting it raises `InvalidInput` for a rule or policy that does not exist."""
         return self._settings
 
     @settings.setter
     def settings(self, settings: RetrievalSettings) -> None:
         rule(settings.fusion)
+        policy(settings.link_policy)
         self._settings = settings
 
     @property
@@ -105,8 +108,8 @@ class MemoryIndex:
         pages = list(self._source.pages())
         wiki, diary = Shelf(self._policy), Shelf(self._policy)
         for shelf, kind in ((wiki, "wiki"), (diary, "diary")):
-            slots, texts = shelf.reserve([page for page in pages if page.kind == kind])
-            job = shelf.corpus.begin_build(slots, texts)
+            shelf.reserve([page for page in pages if page.kind == kind])
+            job = shelf.begin_build()
             shelf.corpus.finish_build(job, (builder or InlineBuilder()).build(job))
         with self._lock:
             self.graph.clear()
@@ -148,7 +151,7 @@ class MemoryIndex:
             return None
         with self._lock:
             self._refresh()
-            for shelf in (self._wiki, self._diary):
+            for shelf in self._shelves:
                 slot = shelf.find(category, rest)
                 if slot is not None:
                     return shelf.rows.item(slot)
@@ -226,51 +229,57 @@ class MemoryIndex:
     def merge(self, builder: Builder | None = None, *, settled: bool = False) -> bool:
         """Merge what is due (with `settled` everything that is newer) and say whether there was anything.
 
-        Meant for a worker thread: queries and edits go on while it computes.
+        Without a builder it works here and now. With one it is meant for a worker thread: queries and edits go on
+        while the builder computes.
         """
-        worked = False
-        for shelf in (self._wiki, self._diary):
-            corpus = shelf.corpus
-            with self._lock:
-                if corpus.busy or not (corpus.pending if settled else corpus.merge_due()):
-                    continue
-                job = corpus.begin_merge()
-            try:
-                merged = (builder or InlineBuilder()).merge(job)
-            except BaseException:
-                with self._lock:
-                    corpus.abandon()
-                raise
-            with self._lock:
-                corpus.finish_merge(job, merged)
-            worked = True
-        return worked
+        worked = [self._merge(shelf.corpus, builder or InlineBuilder(), settled=settled) for shelf in self._shelves]
+        if builder is not None and any(worked):
+            give_back()
+        return any(worked)
 
     def rebuild_arrays(self, builder: Builder) -> None:
         """Build both corpora anew from the texts in memory, with a vocabulary of only what is used.
 
         Meant for a worker thread: queries and edits go on while it computes, and what they change is kept.
         """
-        for shelf in (self._wiki, self._diary):
+        for shelf in self._shelves:
+            self._build(shelf, builder)
+        give_back()
+
+    def _merge(self, corpus: Corpus, builder: Builder, *, settled: bool) -> bool:
+        with self._lock:
+            if corpus.busy or not (corpus.pending if settled else corpus.merge_due()):
+                return False
+            job = corpus.begin_merge()
+        try:
+            merged = builder.merge(job)
+        except BaseException:
             with self._lock:
-                if shelf.corpus.busy:
-                    continue
-                slots: list[int] = []
-                texts: list[str] = []
-                for path, slot in shelf.slots():
-                    slots.append(slot)
-                    texts.append(text_of(shelf.rows.item(slot), self._pages[path]))
-                job = shelf.corpus.begin_build(slots, texts)
-            try:
-                built = builder.build(job)
-            except BaseException:
-                with self._lock:
-                    shelf.corpus.abandon()
-                raise
+                corpus.abandon()
+            raise
+        with self._lock:
+            corpus.finish_merge(job, merged)
+        return True
+
+    def _build(self, shelf: Shelf, builder: Builder) -> None:
+        with self._lock:
+            if shelf.corpus.busy:
+                return
+            job = shelf.begin_build()
+        try:
+            built = builder.build(job)
+        except BaseException:
             with self._lock:
-                shelf.corpus.finish_build(job, built)
+                shelf.corpus.abandon()
+            raise
+        with self._lock:
+            shelf.corpus.finish_build(job, built)
 
     # ---------------------------------------------------------------- private
+
+    @property
+    def _shelves(self) -> tuple[Shelf, Shelf]:
+        return self._wiki, self._diary
 
     def _shelf(self, page: Page) -> Shelf:
         return self._wiki if page.kind == "wiki" else self._diary

@@ -6,7 +6,7 @@ from wikimem.search.analyzer import Analyzer
 from wikimem.search.base import make_scores
 from wikimem.search.bm25 import IntArray
 from wikimem.search.corpus import BuildJob, Built, Merged, MergeJob
-from wikimem.search.segments import Pause, Postings, compile_dense, join_dense, token_keys
+from wikimem.search.segments import Pause, Postings, compile_dense, empty, join, join_dense, token_keys
 
 # Texts are tokenised this many at a time: the intermediate arrays stay small.
 _BATCH = 1_000
@@ -18,7 +18,9 @@ def _go_on() -> None:
 
 def merge(job: MergeJob, pause: Pause = _go_on) -> Merged:
     """Return the base that holds the old base's rows and the newer ones, without those that are gone."""
-    postings = join_dense(job.base, job.extra, job.alive, job.size, pause)
+    newer = join(job.newer, job.alive) if job.newer else empty()
+    pause()
+    postings = join_dense(job.base, newer, job.alive, job.size, pause)
     alive_lengths = job.lengths[job.alive]
     return _finish(postings, job.lengths, len(alive_lengths), int(alive_lengths.sum()), pause)
 

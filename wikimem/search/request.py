@@ -50,6 +50,9 @@ def check(
         raise InvalidInput(
             f"The query has {len(query):,} characters.", hint=f"Ask with at most {LONGEST_QUERY:,}; a note is enough."
         )
+    for name, value in (("category", category), ("owner", owner), ("tag", tag)):
+        if value is not None and not isinstance(value, str):
+            raise InvalidInput(f"`{name}` is {value!r}.", hint="Pass it as a string.")
     zone = _zone(tz)
     return Request(
         query,

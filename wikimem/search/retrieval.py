@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from wikimem.search.bm25 import FloatArray
-from wikimem.search.expansion import Entry, Expanded, Links, cut, expand
+from wikimem.search.expansion import Entry, Expanded, Links, cut, expand, policy
 from wikimem.search.graph import LinkGraph
 from wikimem.search.likeness import Likeness
 from wikimem.search.pool import Pool, gather, in_window
@@ -197,7 +197,7 @@ def _expanded(sources: Sources, request: Request, pool: Pool, hits: Sequence[Ran
         place=place,
         score=lambda at: float(pool.bm25[at]),
     )
-    return expand(entries, links, sources.settings.link_policy)
+    return expand(entries, links, policy(sources.settings.link_policy))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from wikimem.search.analyzer import Tokens
 from wikimem.search.bm25 import BoolArray, IntArray, LongArray
+from wikimem.search.mapped import allocate
 
 Counts = npt.NDArray[np.unsignedinteger]
 
@@ -111,30 +112,25 @@ def join(parts: Sequence[Postings], alive: BoolArray) -> Postings:
 
 
 def join_dense(base: Postings, extra: Postings, alive: BoolArray, size: int, pause: Pause) -> Postings:
-    """Return large postings with small ones merged in, without the rows that are gone, for `size` term numbers.
+    """Return large postings with newer ones merged in, without the rows that are gone, for `size` term numbers.
 
     Linear, and a range of terms at a time: little memory beyond the result, and between two ranges `pause` may let
     other threads run. Both sides are sorted, so the new postings are inserted where they belong.
     """
+    old_starts, new_starts = _dense_starts(base, size), _dense_starts(extra, size)
     most = base.size + extra.size
-    slots, tfs = np.empty(most, np.int32), np.empty(most, np.promote_types(base.tfs.dtype, extra.tfs.dtype))
+    slots = allocate(most, np.int32)
+    tfs = allocate(most, np.promote_types(base.tfs.dtype, extra.tfs.dtype))
     counts = np.zeros(size, np.int64)
-    terms = np.empty(0, np.int32) if extra.terms is None else extra.terms
     end = 0
-    for low, high in _term_ranges(base, size):
-        keys, part_tfs = _range_keys(base, low, high, alive)
-        places = np.searchsorted(terms, (low, high))
-        first, last = extra.starts[places].tolist()
-        names = np.repeat(
-            terms[places[0] : places[1]].astype(np.int64), np.diff(extra.starts[places[0] : places[1] + 1])
-        )
-        fresh = alive[extra.slots[first:last]]
-        new_keys = (names[fresh] << _SLOT_BITS) | extra.slots[first:last][fresh]
+    for low, high in _term_ranges(old_starts + new_starts):
+        keys, old_tfs = _range(base, old_starts[low : high + 1], low, alive)
+        new_keys, new_tfs = _range(extra, new_starts[low : high + 1], low, alive)
         at = np.searchsorted(keys, new_keys)
         keys = np.insert(keys, at, new_keys)
         start, end = end, end + len(keys)
         slots[start:end] = keys & _SLOT_MASK
-        tfs[start:end] = np.insert(part_tfs.astype(tfs.dtype, copy=False), at, extra.tfs[first:last][fresh])
+        tfs[start:end] = np.insert(old_tfs.astype(tfs.dtype, copy=False), at, new_tfs)
         counts[low:high] = np.bincount((keys >> _SLOT_BITS) - low, minlength=high - low)
         pause()
     starts = np.zeros(size + 1, np.int64)
@@ -142,26 +138,34 @@ def join_dense(base: Postings, extra: Postings, alive: BoolArray, size: int, pau
     return Postings(None, starts, slots[:end], tfs[:end])
 
 
-def _term_ranges(base: Postings, size: int) -> Iterator[tuple[int, int]]:
+def _dense_starts(postings: Postings, size: int) -> LongArray:
+    """Return where the postings of each of `size` term numbers begin; the last entry is where they end."""
+    if postings.terms is None:
+        starts = postings.starts
+        return np.concatenate((starts, np.full(size + 1 - len(starts), starts[-1], np.int64)))
+    counts = np.zeros(size, np.int64)
+    counts[postings.terms] = np.diff(postings.starts)
+    starts = np.zeros(size + 1, np.int64)
+    np.cumsum(counts, out=starts[1:])
+    return starts
+
+
+def _term_ranges(starts: LongArray) -> Iterator[tuple[int, int]]:
     """Cut the term numbers into ranges of about `RANGE` postings."""
-    known = len(base.starts) - 1
-    low = 0
-    while low < known:
-        high = int(np.searchsorted(base.starts, base.starts[low] + RANGE, side="right")) - 1
-        high = min(max(high, low + 1), known)
+    low, size = 0, len(starts) - 1
+    while low < size:
+        high = int(np.searchsorted(starts, starts[low] + RANGE, side="right")) - 1
+        high = min(max(high, low + 1), size)
         yield low, high
         low = high
-    if low < size:
-        yield low, size
 
 
-def _range_keys(base: Postings, low: int, high: int, alive: BoolArray) -> tuple[LongArray, Counts]:
-    starts = base.starts[min(low, len(base.starts) - 1) : high + 1]
-    numbers = np.arange(low, low + len(starts) - 1)
+def _range(postings: Postings, starts: LongArray, low: int, alive: BoolArray) -> tuple[LongArray, Counts]:
     part = slice(int(starts[0]), int(starts[-1]))
-    kept = alive[base.slots[part]]
-    keys = (np.repeat(numbers, np.diff(starts)) << _SLOT_BITS) | base.slots[part]
-    return keys[kept], base.tfs[part][kept]
+    slots = postings.slots[part]
+    kept = alive[slots]
+    keys = (np.repeat(np.arange(low, low + len(starts) - 1), np.diff(starts)) << _SLOT_BITS) | slots
+    return keys[kept], postings.tfs[part][kept]
 
 
 def renumber(postings: Postings, numbers: LongArray) -> Postings:

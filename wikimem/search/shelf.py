@@ -1,11 +1,12 @@
 """A shelf: the items of one kind (wiki or diary), as rows to score, columns to filter by, and pages to look up."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
+from typing import overload
 
 from wikimem.pages.items import RecallItem
 from wikimem.pages.page import Page
-from wikimem.search.corpus import Corpus, MergePolicy
+from wikimem.search.corpus import BuildJob, Corpus, MergePolicy
 from wikimem.search.results import PageDelta
 from wikimem.search.rows import Rows
 from wikimem.text.document import visible_text
@@ -52,7 +53,7 @@ class Shelf:
                 self.rows.put(slot, item, day=day)
         added = tuple(item for item in fresh if _key(item) not in slots)
         self._drop([*(slots.pop(key) for key in gone), *outdated])
-        for slot, item in zip(self.corpus.add([text_of(item, page) for item in fresh]), fresh, strict=True):
+        for slot, item in zip(self.corpus.add([text_of(item) for item in fresh]), fresh, strict=True):
             slots[_key(item)] = slot
             self.rows.put(slot, item, day=day)
         return PageDelta(added, tuple(updated), tuple(removed))
@@ -68,8 +69,8 @@ class Shelf:
             del self._paths[page.category]
         return PageDelta(removed=removed)
 
-    def reserve(self, pages: list[Page]) -> tuple[list[int], list[str]]:
-        """Take many pages into an empty shelf; a build of the returned slots and texts makes them searchable."""
+    def reserve(self, pages: Sequence[Page]) -> None:
+        """Take many pages into an empty shelf; a build makes them searchable."""
         entries = [(page, item) for page in pages for item in page.items]
         slots = self.corpus.reserve(len(entries))
         for page in pages:
@@ -79,7 +80,11 @@ class Shelf:
             self._slots[page.path][_key(item)] = slot
             day = date.fromisoformat(page.category) if page.kind == "diary" and is_day(page.category) else None
             self.rows.put(slot, item, day=day)
-        return slots, [text_of(item, page) for page, item in entries]
+
+    def begin_build(self) -> BuildJob:
+        """Return a build of all rows that live."""
+        slots = [slot for slots in self._slots.values() for slot in slots.values()]
+        return self.corpus.begin_build(slots, Texts([self.rows.item(slot) for slot in slots]))
 
     def find(self, category: str, rest: str) -> int | None:
         """Return the slot of an address: exact, else the one that matches under NFC and collapsed white space."""
@@ -103,23 +108,36 @@ class Shelf:
         """Return the paths of the pages that have a category key."""
         return self._paths.get(category, [])
 
-    def slots(self) -> Iterator[tuple[str, int]]:
-        """Return the path and slot of every item, page by page."""
-        for path, slots in self._slots.items():
-            for slot in slots.values():
-                yield path, slot
-
     def _drop(self, slots: list[int]) -> None:
         self.corpus.remove(slots)
         for slot in slots:
             self.rows.clear(slot)
 
 
-def text_of(item: RecallItem, page: Page) -> str:
+class Texts(Sequence[str]):
+    """What is searched of some items, made when it is asked for: all at once it would double the memory."""
+
+    def __init__(self, items: Sequence[RecallItem]) -> None:
+        self._items = items
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        """Return one text, or some."""
+        return text_of(self._items[at]) if isinstance(at, int) else [text_of(item) for item in self._items[at]]
+
+
+def text_of(item: RecallItem) -> str:
     """Return what of an item is searched: its name twice and the visible text; of a diary entry only the text."""
     content = visible_text(item.content)
-    return content if page.kind == "diary" else f"{item.name}\n{item.name}\n{content}"
+    return content if is_day(item.category) else f"{item.name}\n{item.name}\n{content}"
 
 
 def _key(item: RecallItem) -> str:
-    return item.address[len(item.category) + 1 :]
+    """Return what stands after the colon in an item's address; mostly the name itself, which costs no memory."""
+    return item.name if item.ordinal == 1 else item.address[len(item.category) + 1 :]

@@ -46,8 +46,8 @@ _CJK_PUNCTUATION = (
 class QueryTerm(NamedTuple):
     """One term of a query.
 
-    `shown` is what a person reads for it, `word` what was typed, in lower case; `run` and `at` say where in a run
-    without spaces it stands (`run` -1: it is a word).
+    `shown` is what a person reads for it, `word` what was typed, in lower case. Of a run without spaces `word` is the
+    run, `run` its number in the query, `at` the place in it (`run` -1: it is a word).
     """
 
     text: str
@@ -116,13 +116,14 @@ def _runs(text: str) -> Iterator[QueryTerm]:
 
 def _grams(run: str, length: int, kind: Kind, number: int) -> Iterator[QueryTerm]:
     pieces = run if length == 1 else map("".join, zip(*(run[at:] for at in range(length)), strict=False))
+    weight = WEIGHTS[kind]
     if len(run) <= _SHORT_RUN:
         for at, gram in enumerate(pieces):
-            yield QueryTerm(gram, kind, WEIGHTS[kind], gram, gram, number, at)
+            yield QueryTerm(gram, kind, weight, gram, run, number, at)
         return
-    # A pasted page: where a piece stands no longer matters, so each is shown alone.
-    for at, (gram, times) in enumerate(Counter(pieces).items()):
-        yield QueryTerm(gram, kind, WEIGHTS[kind] * min(times, _MOST_REPEATS), gram, gram, number, at * (length + 1))
+    # A pasted page: where a piece stands no longer matters, so each is shown by itself.
+    for gram, times in Counter(pieces).items():
+        yield QueryTerm(gram, kind, weight * min(times, _MOST_REPEATS), gram, gram)
 
 
 def symbol_terms(symbol: str) -> list[tuple[str, bool]]:
@@ -162,15 +163,15 @@ def matched(terms: Sequence[QueryTerm], hit: Sequence[bool]) -> tuple[str, ...]:
 
 def _stretches(found: Sequence[QueryTerm]) -> Iterator[str]:
     """Return what the terms of one run cover, in pieces without gaps."""
-    covered: dict[int, str] = {}
-    for term in found:
-        covered.update((term.at + offset, char) for offset, char in enumerate(term.text))
-    places = sorted(covered)
-    start = 0
-    for end in range(1, len(places) + 1):
-        if end == len(places) or places[end] != places[end - 1] + 1:
-            yield "".join(covered[place] for place in places[start:end])
-            start = end
+    run = found[0].word
+    start = end = 0
+    for at, stop in sorted((term.at, term.at + len(term.text)) for term in found):
+        if at > end:
+            if end:
+                yield run[start:end]
+            start = at
+        end = max(end, stop)
+    yield run[start:end]
 
 
 def says_nothing(text: str) -> bool:

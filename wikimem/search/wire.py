@@ -8,6 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from wikimem.search.mapped import allocate
+
 # Read once, at import: what is installed later is another version than this process runs.
 VERSION = version("wikimem")
 # Raised whenever what is sent means something else.
@@ -78,7 +80,7 @@ def write_array(pipe: Writable, array: npt.NDArray[Any]) -> None:
 def read_array(pipe: Readable) -> npt.NDArray[Any]:
     """Read an array. Raises `ChildFailed`."""
     kind, length = json.loads(bytes(read_exactly(pipe, 64)))
-    array = np.empty(length, np.dtype(kind))
+    array = allocate(length, kind)
     if length:
         _fill(pipe, memoryview(array.view(np.uint8).data))
     return array
