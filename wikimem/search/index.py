@@ -74,7 +74,7 @@ class MemoryIndex:
         self._policy = merging
         self._lock = RLock()
         self._pages: dict[str, Page] = {}
-        self._wiki, self._diary = Shelf(policy), Shelf(policy)
+        self._wiki, self._diary = Shelf(merging), Shelf(merging)
         self._likeness = Likeness(embedder, vectors)
         self._revision = -1
         self.rebuild()
