@@ -8,10 +8,6 @@ fresh process gets a fresh mount. Measured on systemd 252.
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
-
-RESTART_STATUS: Final = 1
-"""How a process ends that wants to be started anew: `Restart=on-failure` does it, 75 and 78 would prevent it."""
 
 
 class WritableRoot:

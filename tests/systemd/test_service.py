@@ -302,7 +302,6 @@ def test_a_second_daemon_for_the_vault_is_refused_and_the_first_is_unharmed(runn
 # --- what happens to the vault ------------------------------------------------------------------------------------
 
 
-@pytest.mark.xfail(strict=True, reason="the daemon does not end itself yet when WritableRoot.lost() says so")
 def test_a_vault_that_was_removed_and_made_again_can_be_written_again(running: Served) -> None:
     """`ReadWritePaths=` holds on to the folder that was there at the start; the new one is read-only."""
     if running.show("PrivateUsers") != "yes":
