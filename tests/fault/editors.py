@@ -166,7 +166,7 @@ def race(folder: Path, kernel: Between, style: str, seed: int) -> Outcome:
     other = save(
         note, start_text(seed).replace(b"end\n", f"{synced}\n".encode()), "rename", chance, lambda: order.append(synced)
     )
-    begin, speed = chance.randrange(60), chance.choice((1, 1, 2, 3, 8))
+    begin, speed = chance.randrange(60), chance.choice((1, 1, 2, 3, 8, 20, 40))
     other_begin = begin + chance.randrange(12) if seed % 3 == 0 else 1_000_000
     calls = 0
 

@@ -62,15 +62,15 @@ ACTIONS: list[Callable[[MemoryStore], None]] = [update, add_file, remove_item, r
 @pytest.mark.parametrize("links", [1, 2])
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda one: one.__name__)
 def test_a_failing_step_leaves_the_old_bytes_and_is_named(
-    action: Callable[[MemoryStore], None], links: int, error: str, tmp_path: Path
+    action: Callable[[MemoryStore], None], links: int, error: str, quick_path: Path
 ) -> None:
     number, calls = 0, 0
     while True:
         number += 1
         kernel = Failing(number, ERRORS[error])
-        vault = tmp_path / f"v{number}"
+        vault = quick_path / f"v{number}"
         before = _make(vault, links)
-        store = MemoryStore(vault, layout=LAYOUT, state_dir=tmp_path / "state" / f"v{number}", kernel=kernel)
+        store = MemoryStore(vault, layout=LAYOUT, state_dir=quick_path / "state" / f"v{number}", kernel=kernel)
         raised = _error_of(action, store)
         if raised is not None:
             assert raised.path, f"call {number} ({kernel.failed}) names no file"
@@ -93,7 +93,7 @@ def test_a_failing_step_leaves_the_old_bytes_and_is_named(
         if _files(vault) == before:
             action(store)
         store.close()
-        assert _files(vault) == _expected(action, tmp_path, links)
+        assert _files(vault) == _expected(action, quick_path, links)
     store.close()
     assert number > 10
 
@@ -101,14 +101,14 @@ def test_a_failing_step_leaves_the_old_bytes_and_is_named(
 @pytest.mark.parametrize("links", [1, 2])
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda one: one.__name__)
 def test_after_a_disk_that_stays_broken_the_next_start_finds_the_old_or_the_new_file(
-    action: Callable[[MemoryStore], None], links: int, tmp_path: Path
+    action: Callable[[MemoryStore], None], links: int, quick_path: Path
 ) -> None:
-    after = _expected(action, tmp_path, links)
+    after = _expected(action, quick_path, links)
     number = 0
     while True:
         number += 1
         kernel = Failing(number, errno.EIO, for_good=True)
-        vault, state = tmp_path / f"v{number}", tmp_path / "state" / f"v{number}"
+        vault, state = quick_path / f"v{number}", quick_path / "state" / f"v{number}"
         before = _make(vault, links)
         store = MemoryStore(vault, layout=LAYOUT, state_dir=state, kernel=kernel)
         with contextlib.suppress(StorageError):

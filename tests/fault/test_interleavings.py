@@ -7,7 +7,7 @@ import pytest
 
 from tests.fault.editors import STYLES, Between, WithoutLeases, race
 
-RACES = 60
+RACES = 40
 
 KERNELS: dict[str, Callable[[], Between]] = {
     "leases": Between,
@@ -18,9 +18,11 @@ KERNELS: dict[str, Callable[[], Between]] = {
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("style", STYLES)
-def test_no_text_is_lost_and_no_file_torn_beside_an_editor_that_saves(style: str, kernel: str, tmp_path: Path) -> None:
+def test_no_text_is_lost_and_no_file_torn_beside_an_editor_that_saves(
+    style: str, kernel: str, quick_path: Path
+) -> None:
     seeds = range(STYLES.index(style) * RACES, STYLES.index(style) * RACES + RACES)
-    outcomes = [race(tmp_path, KERNELS[kernel](), style, seed) for seed in seeds]
+    outcomes = [race(quick_path, KERNELS[kernel](), style, seed) for seed in seeds]
     assert [text for outcome in outcomes for text in outcome.lost] == []
     assert [text for outcome in outcomes for text in outcome.torn] == []
     assert [name for outcome in outcomes for name in outcome.left] == []

@@ -9,18 +9,18 @@ import pytest
 from tests.fault.killing import rounds
 from wikimem.store.inplace import is_torn
 
-KILLS = 40
+KILLS = 30
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the child is a fork")
 
 
 @pytest.mark.parametrize("linked", [False, True], ids=["replaced", "in place"])
-def test_a_writer_killed_at_any_of_its_calls_leaves_an_old_or_a_new_vault(linked: bool, tmp_path: Path) -> None:
-    assert rounds(tmp_path, KILLS, 11, kill=lambda chance: {"at_call": chance.randrange(1, 250)}, linked=linked) == []
+def test_a_writer_killed_at_any_of_its_calls_leaves_an_old_or_a_new_vault(linked: bool, quick_path: Path) -> None:
+    assert rounds(quick_path, KILLS, 11, kill=lambda chance: {"at_call": chance.randrange(1, 250)}, linked=linked) == []
 
 
-def test_a_writer_killed_at_any_moment_leaves_an_old_or_a_new_vault(tmp_path: Path) -> None:
-    assert rounds(tmp_path, KILLS, 12, kill=lambda chance: {"after_s": chance.random() * 0.05}) == []
+def test_a_writer_killed_at_any_moment_leaves_an_old_or_a_new_vault(quick_path: Path) -> None:
+    assert rounds(quick_path, KILLS, 12, kill=lambda chance: {"after_s": chance.random() * 0.05}) == []
 
 
 @pytest.mark.parametrize(("before", "after"), [(3_000, 5_000), (5_000, 3_000), (700, 700), (10, 0), (0, 2_000)])

@@ -14,6 +14,22 @@ OLD = b"old text\n"
 NEW = b"new text, longer\n"
 
 
+class Shelter:
+    def __init__(self) -> None:
+        self.kept: list[tuple[str, bytes]] = []
+        self.waiting: set[tuple[str, str]] = set()
+
+    def keep(self, path: str, data: bytes) -> bool:
+        self.kept.append((path, data))
+        return True
+
+    def note_waiting(self, path: str, name: str) -> None:
+        self.waiting.add((path, name))
+
+    def note_gone(self, path: str, name: str) -> None:
+        self.waiting.discard((path, name))
+
+
 def write(files: DiskFiles, path: str = "a.md") -> None:
     files.write(path, NEW, based_on=bytes_hash(OLD))
 
@@ -147,24 +163,21 @@ def test_probing_changes_nothing(note: Path) -> None:
 
 
 def test_the_basic_way_keeps_the_displaced_file_five_seconds_and_looks_again(note: Path, tmp_path: Path) -> None:
-    kept: list[tuple[str, bytes]] = []
-
-    def keep(path: str, data: bytes) -> bool:
-        kept.append((path, data))
-        return True
-
+    shelter = Shelter()
     kernel = WithoutLeases(exchange=True)
-    files = DiskFiles(tmp_path, kernel=kernel, keep=keep)
+    files = DiskFiles(tmp_path, kernel=kernel, shelter=shelter)
     with note.open("r+b") as slow_editor:  # it opened the file before our write, and writes after it
         write(files)
         assert files.write_mode == "basic"
         slow_editor.write(b"late")
-    assert len(list(tmp_path.iterdir())) == 2
+    (left,) = (one.name for one in tmp_path.iterdir() if one.name != "a.md")
+    assert shelter.waiting == {("a.md", left)}
     files.tidy()
     assert len(list(tmp_path.iterdir())) == 2
     kernel.now += 5
     files.tidy()
-    assert kept == [("a.md", b"late" + OLD[4:])]
+    assert shelter.kept == [("a.md", b"late" + OLD[4:])]
+    assert shelter.waiting == set()
     assert [one.name for one in tmp_path.iterdir()] == ["a.md"]
     assert note.read_bytes() == NEW
 

@@ -188,3 +188,14 @@ def test_a_leftovers_name_says_whose_it_is(name: str, kind: str) -> None:
     assert len(made.encode(errors="surrogateescape")) <= 255
     assert not made.endswith(".md")
     assert made.startswith(".")
+
+
+def test_a_displaced_file_of_a_process_that_ended_is_found_by_the_next_write_without_a_search(vault: Path) -> None:
+    with open_store(vault, WithoutLeases(exchange=True)) as store:
+        store.add("work", "job", "new")
+    (left,) = (one for one in (vault / "wiki").iterdir() if one.name != "work.md")
+    left.write_bytes(b"## job\n\nan editor's late save\n")
+    with open_store(vault, AgedFiles()) as store:
+        store.add("elsewhere", "first", "x")
+        assert not left.exists()
+        assert [one.content for one in store.versions("work:job").versions] == ["an editor's late save", "old"]

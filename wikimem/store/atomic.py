@@ -26,7 +26,7 @@ from wikimem.store.exchange import Swap, flush_folder, put_new
 from wikimem.store.inplace import write_in_place
 from wikimem.store.kernel import UNSUPPORTED, Kernel, LeaseKind
 from wikimem.store.leftovers import leftover_path
-from wikimem.store.lingering import Keep, Lingering
+from wikimem.store.lingering import Lingering, Shelter
 from wikimem.store.steps import step
 
 WriteMode = Literal["lease", "basic"]
@@ -46,13 +46,13 @@ class Replacer:
     def __init__(
         self,
         kernel: Kernel,
-        keep: Keep,
+        shelter: Shelter,
         *,
         editor_timeout_s: float = EDITOR_TIMEOUT_S,
     ) -> None:
         self._kernel = kernel
         self._timeout_s = editor_timeout_s
-        self.lingering = Lingering(kernel, keep)
+        self.lingering = Lingering(kernel, shelter)
         self.mode: WriteMode = "lease"
 
     def settle(self, path: str, target: str) -> None:

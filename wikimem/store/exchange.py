@@ -109,11 +109,8 @@ class Swap:
             with contextlib.suppress(OSError):
                 self._kernel.exchange(temporary, self._target)
             self._hold(temporary)
-        elif self._leased and self._holds(new):
-            with contextlib.suppress(OSError):
-                self._kernel.unlink(temporary)
         else:
-            # Somebody found our file under the target's name and may be writing to it.
+            # Somebody may have found our file under the target's name, and be about to write to it.
             self._lingering.hold(self._path, new, temporary, {bytes_hash(data)})
 
     def _put_back(self, displaced: str) -> None:
@@ -150,14 +147,14 @@ class Swap:
         if not self._leased:
             self._lingering.hold(self._path, self._old, displaced, {self._based_on})
             return
+        name: str | None = None
         try:
             self._kernel.unlink(displaced)
         except OSError:
-            self._lingering.hold(self._path, self._old, displaced, {self._based_on})
-        else:
-            if not self._holds(self._old):
-                # The last moment: it waits for a file that has no name any more, but we have its descriptor.
-                self._lingering.hold(self._path, self._old, None, {self._based_on})
+            name = displaced
+        # An editor that had found the file before the exchange, and was then held up longer than all of the above,
+        # still writes to it. It has no name any more, but we have its descriptor, and look again.
+        self._lingering.hold(self._path, self._old, name, {self._based_on})
 
     def _hold(self, name: str) -> None:
         """Keep an eye on a file that we cannot judge now."""

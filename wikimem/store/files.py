@@ -15,7 +15,7 @@ from typing import Protocol
 from wikimem.store.atomic import Replacer, WriteMode
 from wikimem.store.based_on import Stale, bytes_hash
 from wikimem.store.kernel import Kernel
-from wikimem.store.lingering import Keep
+from wikimem.store.lingering import Shelter
 from wikimem.store.stamps import Stamp, stamp_is_racy, stamp_of
 from wikimem.store.steps import step
 from wikimem.store.walking import Walk, WalkFault, is_inside, raise_unreadable
@@ -89,18 +89,24 @@ class Files(Protocol):
         """
 
 
-def _keep_nothing(path: str, data: bytes) -> bool:  # noqa: ARG001 - the shape of a `Keep`
-    """Leave displaced files of unknown bytes where they are: nobody here has a history."""
-    return False
+class _NoShelter:
+    """Leaves displaced files of unknown bytes where they are: nobody here has a history."""
+
+    def keep(self, path: str, data: bytes) -> bool:  # noqa: ARG002 - as in `Shelter`
+        return False
+
+    def note_waiting(self, path: str, name: str) -> None: ...
+
+    def note_gone(self, path: str, name: str) -> None: ...
 
 
 class DiskFiles:
-    """The files of a real vault. `keep` is given bytes of an editor that are in no file any more."""
+    """The files of a real vault. `shelter` is given bytes of an editor that are in no file any more."""
 
-    def __init__(self, root: Path, *, keep: Keep = _keep_nothing, kernel: Kernel | None = None) -> None:
+    def __init__(self, root: Path, *, shelter: Shelter | None = None, kernel: Kernel | None = None) -> None:
         self.root = root
         self._real_root = os.path.realpath(root)
-        self._replacer = Replacer(Kernel() if kernel is None else kernel, keep)
+        self._replacer = Replacer(Kernel() if kernel is None else kernel, _NoShelter() if shelter is None else shelter)
 
     @property
     def write_mode(self) -> WriteMode:

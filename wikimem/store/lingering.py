@@ -1,10 +1,14 @@
 """Displaced files that somebody may still be writing: they are looked at again before their last name goes."""
 
+# ruff: noqa: PTH119
+# Names on disk need not be UTF-8, and every call here is exactly one step.
+
 import contextlib
 import errno
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from wikimem.store.based_on import bytes_hash
 from wikimem.store.kernel import Kernel
@@ -12,8 +16,18 @@ from wikimem.store.kernel import Kernel
 LOOK_AGAIN_S = 5.0
 MOST_HELD = 64
 
-# Takes the path in the vault and bytes that are in no file any more; True when they are safe in the history.
-Keep = Callable[[str, bytes], bool]
+
+class Shelter(Protocol):
+    """Where bytes go that are in no file any more, and where files are noted that wait under a dot-name."""
+
+    def keep(self, path: str, data: bytes) -> bool:
+        """Take bytes of a file of the vault; True when they are safe."""
+
+    def note_waiting(self, path: str, name: str) -> None:
+        """Note that a file waits beside the one at `path`, so that it is found when this process ends first."""
+
+    def note_gone(self, path: str, name: str) -> None:
+        """Note that it waits no more."""
 
 
 @dataclass(slots=True)
@@ -30,9 +44,9 @@ class _Held:
 class Lingering:
     """The files of this process that wait for a second look."""
 
-    def __init__(self, kernel: Kernel, keep: Keep) -> None:
+    def __init__(self, kernel: Kernel, shelter: Shelter) -> None:
         self._kernel = kernel
-        self._keep = keep
+        self._shelter = shelter
         self._held: list[_Held] = []
 
     def __len__(self) -> int:
@@ -46,6 +60,8 @@ class Lingering:
         """
         with contextlib.suppress(OSError):
             self._kernel.release(descriptor)
+        if name is not None:
+            self._shelter.note_waiting(path, os.path.basename(name))
         due = self._kernel.monotonic() + LOOK_AGAIN_S
         self._held.append(_Held(path, os.dup(descriptor), name, due, frozenset(known)))
         if len(self._held) > MOST_HELD:
@@ -70,7 +86,7 @@ class Lingering:
             return
         try:
             data = self._kernel.read(one.descriptor)
-            safe = bytes_hash(data) in one.known or self._keep(one.path, data)
+            safe = bytes_hash(data) in one.known or self._shelter.keep(one.path, data)
         except OSError:
             safe = False
         if one.name is not None and safe and not (last and one.due > self._kernel.monotonic()):
@@ -78,6 +94,7 @@ class Lingering:
             with contextlib.suppress(OSError):
                 if os.path.samestat(self._kernel.stat(one.name), self._kernel.fstat(one.descriptor)):
                     self._kernel.unlink(one.name)
+                self._shelter.note_gone(one.path, os.path.basename(one.name))
         self._kernel.close(one.descriptor)
 
     def _is_open_elsewhere(self, descriptor: int) -> bool:

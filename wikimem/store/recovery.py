@@ -4,7 +4,7 @@ Runs under the vault's write lock. Decides by bytes alone; whatever cannot be ex
 its last name does.
 """
 
-# ruff: noqa: PTH208
+# ruff: noqa: PTH120, PTH208
 # Names on disk need not be UTF-8, and every call here is exactly one step.
 
 import contextlib
@@ -18,7 +18,7 @@ from wikimem.store.exchange import rename_new
 from wikimem.store.inplace import is_torn, read_undo, restore_in_place
 from wikimem.store.kernel import Kernel
 from wikimem.store.leftovers import Leftover, belongs_to, read_leftover
-from wikimem.store.lingering import LOOK_AGAIN_S, Keep
+from wikimem.store.lingering import LOOK_AGAIN_S
 from wikimem.store.writelog import NotedWrite
 
 _SKIPPED = frozenset({".git", ".obsidian", ".trash"})
@@ -52,7 +52,7 @@ class Recovery:
         kernel: Kernel,
         *,
         real: Callable[[str], str],
-        keep: Keep,
+        keep: Callable[[str, bytes], bool],
         holds_text: Callable[[str, str], bool],
         writes_to: Callable[[str], list[NotedWrite]],
         wall: Callable[[], float] = time.time,
@@ -84,6 +84,13 @@ class Recovery:
             else:
                 self.result.unclear.append(write)
         for leftover in left:
+            self._clear(path, target, leftover)
+
+    def look_at(self, path: str, name: str) -> None:
+        """Clear a file that an earlier process left waiting beside the one at `path`."""
+        target = self._real(path)
+        leftover = read_leftover(os.path.dirname(target), name)
+        if leftover is not None and leftover.kind != "undo":
             self._clear(path, target, leftover)
 
     def sweep(self, root: str) -> None:

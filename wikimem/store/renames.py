@@ -26,20 +26,19 @@ def follow_renames(changes: Iterable[Change]) -> dict[str, str]:
     return now
 
 
-def known_renames(state_file: Path) -> dict[str, str]:
-    """Return the renames that the state in this file has kept; none when there is no such file.
+def saved_changes(state_file: Path) -> tuple[list[Change], str | None]:
+    """Return the changes that the state in this file has kept, and the feed's cursor after the last of them.
 
-    Raises `HistoryUnavailable` when it cannot be read.
+    The cursor is None when there is no such file. A running daemon has later changes still in memory: it gives them
+    for the cursor. Raises `HistoryUnavailable` when the file cannot be read.
     """
     if not state_file.exists():
-        return {}
+        return [], None
     with State(state_file, SCHEMA) as state:
-        return follow_renames(_all_changes(ChangeTable(state)))
-
-
-def _all_changes(table: ChangeTable) -> Iterable[Change]:
-    seq = 0
-    while rows := table.since(seq, _BATCH):
-        for row in rows:
-            yield row.change
-        seq = rows[-1].seq
+        table, seq = ChangeTable(state), 0
+        found: list[Change] = []
+        while rows := table.since(seq, _BATCH):
+            found += (row.change for row in rows)
+            seq = rows[-1].seq
+        # As the daemon writes its cursors; one that it does not know it answers with `fresh_instance`.
+        return found, f"{state.vault_id[:12]}-{max(seq, table.pruned_to()):x}"

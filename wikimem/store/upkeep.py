@@ -1,5 +1,6 @@
 """What a store needs around its writes: state, locks, recovery, second looks, caps."""
 
+import contextlib
 import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -62,7 +63,7 @@ class Upkeep:
         self._caps = caps
         self._kernel = Kernel() if kernel is None else kernel
         self.journal = Journal(journal_folder) if journal_folder is not None else None
-        self.disk = DiskFiles(root, keep=self._keep, kernel=self._kernel)
+        self.disk = DiskFiles(root, shelter=self, kernel=self._kernel)
         self.pages = VaultPages(self.disk, layout)
         self._writes_since_caps = 0
         self._capped_at: datetime | None = None
@@ -117,7 +118,7 @@ class Upkeep:
         recovery = Recovery(
             self._kernel,
             real=self.disk.real,
-            keep=self._keep,
+            keep=self.keep,
             holds_text=self._holds_text,
             writes_to=write_log.of_path,
         )
@@ -129,6 +130,10 @@ class Upkeep:
                 recovery.settle(path, some)
             except OSError as error:
                 log.warning("what happened to %r cannot be seen yet: %s", path, error)
+        waiting_names = write_log.waiting()
+        for path, name in waiting_names:
+            with contextlib.suppress(OSError):
+                recovery.look_at(path, name)
         result = recovery.result
         self._journal_missing(sorted(result.happened, key=lambda write: write.id))
         if everywhere or self.state.is_new:
@@ -136,6 +141,9 @@ class Upkeep:
             self.state.is_new = False
         waiting = set(result.waiting.values())
         with write_log.transaction():
+            for path, name in waiting_names:
+                if not any(one.endswith(f"/{name}") for one in result.waiting):
+                    write_log.note_gone(path, name)
             history.forget([one for write in result.undone for one in write.history])
             for write in (*result.undone, *result.unclear):
                 write_log.cancel(write.id)
@@ -188,7 +196,8 @@ class Upkeep:
                 continue
             self.journal.append_line(write.line)
 
-    def _keep(self, path: str, data: bytes) -> bool:
+    def keep(self, path: str, data: bytes) -> bool:
+        """As in `Shelter`: into the history, item by item."""
         try:
             current = self._current(path)
             ts = self._ts()
@@ -197,6 +206,16 @@ class Upkeep:
             log.warning("a displaced text of %r stays under its dot-name: %s", path, error)
             return False
         return True
+
+    def note_waiting(self, path: str, name: str) -> None:
+        """As in `Shelter`."""
+        with contextlib.suppress(HistoryUnavailable):
+            self.write_log.note_waiting(path, name)
+
+    def note_gone(self, path: str, name: str) -> None:
+        """As in `Shelter`."""
+        with contextlib.suppress(HistoryUnavailable):
+            self.write_log.note_gone(path, name)
 
     def _current(self, path: str) -> bytes | None:
         try:

@@ -23,6 +23,7 @@ CREATE TABLE IF NOT EXISTS writes (
     line BLOB, journal_size INTEGER NOT NULL, history TEXT NOT NULL, key TEXT,
     done INTEGER NOT NULL DEFAULT 0, seen INTEGER NOT NULL DEFAULT 0
 );
+CREATE TABLE IF NOT EXISTS waiting (path BLOB NOT NULL, name BLOB NOT NULL, PRIMARY KEY (path, name)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS writes_open ON writes (id) WHERE done = 0;
 CREATE INDEX IF NOT EXISTS writes_unseen ON writes (path, id) WHERE seen = 0;
 CREATE INDEX IF NOT EXISTS writes_path ON writes (path, id);
@@ -131,6 +132,19 @@ class WriteLog:
         rows = self._state.query(sql, (key, since))
         return _write(rows[0]) if rows else None
 
+    def note_waiting(self, path: str, name: str) -> None:
+        """Note that a displaced file of this name waits beside the file at `path`."""
+        self._state.execute("INSERT OR IGNORE INTO waiting VALUES (?, ?)", (os.fsencode(path), os.fsencode(name)))
+
+    def note_gone(self, path: str, name: str) -> None:
+        """Note that it waits no more."""
+        self._state.execute("DELETE FROM waiting WHERE path = ? AND name = ?", (os.fsencode(path), os.fsencode(name)))
+
+    def waiting(self) -> list[tuple[str, str]]:
+        """Return path and name of every displaced file that waits."""
+        rows = self._state.query("SELECT path, name FROM waiting")
+        return [(_path(path), _path(name)) for path, name in rows]
+
     def purge(self, *, address: str | None = None, containing: str | None = None, everything: bool = False) -> int:
         """Blank the texts kept here that a purge of the history asks for; return how many."""
         where, values = ["0"], list[SqlValue]()
@@ -183,7 +197,7 @@ def _write(row: Row) -> NotedWrite:
     return NotedWrite(
         int(str(write_id)),
         str(ts),
-        os.fsdecode(path if isinstance(path, bytes) else str(path)),
+        _path(path),
         _text(before),
         _text(after),
         str(address),
@@ -194,6 +208,10 @@ def _write(row: Row) -> NotedWrite:
         tuple(json.loads(str(history))),
         _text(key),
     )
+
+
+def _path(value: SqlValue) -> str:
+    return os.fsdecode(value if isinstance(value, bytes) else str(value))
 
 
 def _text(value: SqlValue) -> str | None:
