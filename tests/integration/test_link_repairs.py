@@ -11,7 +11,7 @@ from wikimem.pages.relations import RELATIONS_FILE
 from wikimem.search.repairs import Source, plan_repairs
 from wikimem.store.changes import SCHEMA, ChangeTable, FeedRow
 from wikimem.store.relations import RelationsFile
-from wikimem.store.renames import follow_renames, known_renames
+from wikimem.store.renames import follow_renames, saved_changes
 from wikimem.store.repairs import Repaired, apply_plan
 from wikimem.store.state import State
 from wikimem.store.vault import MemoryStore
@@ -98,10 +98,13 @@ def test_chains_of_renames_lead_to_the_newest_address_and_a_new_item_ends_them()
     assert follow_renames([change("remove", "a:x"), change("update", "a:y")]) == {}
 
 
-def test_renames_are_read_from_the_state_and_a_missing_state_is_not_made(tmp_path: Path) -> None:
+def test_changes_are_read_from_the_state_and_a_missing_state_is_not_made(tmp_path: Path) -> None:
     path = tmp_path / "state.sqlite3"
-    assert known_renames(path) == {}
+    assert saved_changes(path) == ([], None)
     assert not path.exists()
+    rows = [change("add", "a:x"), change("rename", "a:y", "a:x")]
     with State(path, SCHEMA) as state:
-        ChangeTable(state).append([FeedRow(1, change("add", "a:x")), FeedRow(2, change("rename", "a:y", "a:x"))])
-    assert known_renames(path) == {"a:x": "a:y"}
+        assert saved_changes(path) == ([], f"{state.vault_id[:12]}-0")
+        ChangeTable(state).append([FeedRow(number, one) for number, one in enumerate(rows, start=9)])
+        assert saved_changes(path) == (rows, f"{state.vault_id[:12]}-a")
+    assert follow_renames(rows) == {"a:x": "a:y"}

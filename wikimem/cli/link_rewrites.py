@@ -4,11 +4,13 @@ import difflib
 from typing import Literal
 
 from wikimem.api.link_repairs import FOLLOW_DETAIL, plan_following, read_sources
+from wikimem.cli.connection import answers, daemon_client
 from wikimem.cli.output import note, print_json, print_text
 from wikimem.config import Settings, require_vault
+from wikimem.pages.changes import Change
 from wikimem.pages.repair import RepairPlan, apply_fixes
 from wikimem.search.repairs import Source, known_targets, plan_style
-from wikimem.store.renames import known_renames
+from wikimem.store.renames import follow_renames, saved_changes
 from wikimem.store.repairs import Repaired, apply_plan
 from wikimem.store.upkeep import STATE_FILE
 from wikimem.store.vault import MemoryStore
@@ -21,7 +23,7 @@ def renamed_targets(settings: Settings) -> dict[tuple[str, int, str], str]:
 
     The vault is read only if the change feed knows of any rename.
     """
-    renames = known_renames(settings.state_dir / STATE_FILE)
+    renames = _known_renames(settings)
     if not renames:
         return {}
     with _store(settings) as store:
@@ -59,7 +61,20 @@ def _sources(store: MemoryStore) -> list[Source]:
 def _plan(settings: Settings, store: MemoryStore, sources: list[Source], style: Style | None) -> RepairPlan:
     if style is not None:
         return plan_style(sources, style)
-    return plan_following(store, sources, known_renames(settings.state_dir / STATE_FILE))
+    return plan_following(store, sources, _known_renames(settings))
+
+
+def _known_renames(settings: Settings) -> dict[str, str]:
+    """Return what the change feed knows: the rows that are saved, and those that a running daemon has not saved yet."""
+    changes, cursor = saved_changes(settings.state_dir / STATE_FILE)
+    client = daemon_client(settings) if cursor is not None and answers(settings) else None
+    while client is not None:
+        page = client.changes(cursor)
+        changes += (Change(**body) for body in page["changes"])
+        if page["fresh_instance"] or not page["more"]:
+            break
+        cursor = page["cursor"]
+    return follow_renames(changes)
 
 
 def _print_plan(sources: list[Source], plan: RepairPlan) -> None:
