@@ -181,3 +181,55 @@ def test_only_the_documented_errors_are_raised(data: bytes, name: str, content: 
 def test_content_that_would_close_open_properties_is_refused() -> None:
     with pytest.raises(InvalidContent, match="never closes"):
         put_item(b"---\nnever: closed\n## a\n", "notes", item("a", "x\n\n---"))
+
+
+EDITS = st.lists(st.tuples(st.sampled_from(("a", "b", "Café", "x y")), st.none() | contents()), max_size=6)
+
+
+@settings(max_examples=300)
+@given(st.one_of(files(), files_with_item()), EDITS)
+def test_after_any_edits_a_file_holds_what_a_dictionary_would(data: bytes, edits: list[tuple[str, str | None]]) -> None:
+    def read(current: bytes | None) -> dict[str, str]:
+        items = read_wiki_page(PATH, current, LAYOUT).items if current is not None else ()
+        return {fold_name(one.name): one.content for one in items}
+
+    if Document.parse(data).open_tail is not None:  # the first new item would close it, in the last item
+        return
+    current: bytes | None = data
+    model = read(current)
+    for name, content in edits:
+        key = fold_name(name)
+        if content is None:
+            edit = remove_item(current, "notes", name) if current is not None and key in model else None
+            current = edit.data if edit is not None else current
+            model.pop(key, None)
+        else:
+            with contextlib.suppress(InvalidContent):
+                cleaned_content = clean_content(content)
+                current = put_item(current, "notes", item(name, content)).data
+                model[key] = cleaned_content
+        assert read(current) == model
+
+
+@settings(max_examples=300)
+@given(files(), contents())
+def test_a_preamble_is_edited_like_an_item_and_costs_no_other(data: bytes, content: str) -> None:
+    layout = Layout(preamble_items=True)
+    before = read_wiki_page(PATH, data, layout).items
+    headed = read_wiki_page(PATH, data, LAYOUT).items
+    if not before or before[0] in headed:
+        return
+    try:
+        expected = clean_content(content)
+        edit = put_item(data, "notes", item(before[0].name, content), preamble_items=True)
+    except InvalidContent:
+        return
+    assert edit.data is not None
+    assert edit.replaced == before[:1]
+    after = read_wiki_page(PATH, edit.data, layout).items
+    if expected:
+        assert (after[0].name, after[0].content) == (before[0].name, expected)
+    assert [one.content for one in after[bool(expected) :]] == [one.content for one in headed]
+    edit = remove_item(data, "notes", before[0].name, preamble_items=True)
+    left = read_wiki_page(PATH, edit.data, LAYOUT).items if edit.data is not None else ()
+    assert left == headed
