@@ -60,10 +60,9 @@ def _serve(vault: str | None, passed: Listener | None) -> int:
     try:
         listener = passed or bind(settings.socket_path)
         daemon = Daemon(settings, listener, Gate(within_descriptors(Limits())), load)
-        asyncio.run(daemon.run())
+        return asyncio.run(daemon.run())
     finally:
         lock.release()
-    return 0
 
 
 def _lock(settings: config.Settings) -> VaultLock:

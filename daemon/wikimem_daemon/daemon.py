@@ -23,8 +23,9 @@ from wikimem_daemon import status as status_page
 from wikimem_daemon import systemd
 from wikimem_daemon.gate import Gate
 from wikimem_daemon.listening import Listener
-from wikimem_daemon.opened import OpenedVault, open_vault, retrieval_settings
+from wikimem_daemon.opened import OpenedVault, open_vault
 from wikimem_daemon.routes import App, Stream
+from wikimem_daemon.sandbox import WritableRoot
 from wikimem_daemon.server import Server
 from wikimem_daemon.service import VaultService
 from wikimem_daemon.tasks import BackgroundTask
@@ -33,6 +34,9 @@ from wikimem_daemon.watchdog import from_environment
 _log = logging.getLogger("wikimem.daemon")
 
 _ROOT_POLL_S = 0.25
+_SANDBOX_LOOK_S = 2.0
+_START_ANEW = 1
+"""A status that `Restart=on-failure` answers with a fresh process: 75 and 78 would prevent it."""
 _OPENING_S = 8.0
 """How long a call waits for the vault to be opened: less than a client waits for its answer."""
 _STARTING: DegradedPart = {"code": "starting", "detail": "The vault is about to be read.", "hint": "Ask again."}
@@ -47,18 +51,19 @@ class Daemon:
     gate: Gate
     load: Callable[[], Settings]
     process: status_page.Process = field(default_factory=status_page.Process)
+    _exit_status: int = 0
     _vault: OpenedVault | None = None
     _service: VaultService | None = None
     _why_closed: DegradedPart = field(default_factory=lambda: _STARTING)
     _server: Server | None = None
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
+    _reloading: "asyncio.Task[None] | None" = None
     _settled: asyncio.Event = field(default_factory=asyncio.Event)
-    _keeping: "asyncio.Task[None] | None" = None
     _rebuild: BackgroundTask = field(default_factory=lambda: BackgroundTask("rebuild"))
     _embed: BackgroundTask = field(default_factory=lambda: BackgroundTask("embed"))
 
-    async def run(self) -> None:
-        """Serve until a signal, then stop cleanly."""
+    async def run(self) -> int:
+        """Serve until a signal, then stop cleanly; return the exit status."""
         self._handle_signals()
         self._server = Server(App(self, self.gate), self.gate)
         await self._server.start(self.listener.sock)
@@ -66,11 +71,14 @@ class Daemon:
         _log.info("serving the vault %s", self.settings.path, extra={"event": "daemon.serving"})
         opening = asyncio.create_task(self._open())
         watchdog = asyncio.create_task(from_environment({"reconcile": self._progress}).run())
+        writable = asyncio.create_task(self._watch_sandbox())
         try:
             await self._stop.wait()
         finally:
             systemd.stopping()
-            await self._shut_down(opening, watchdog)
+            _log.info("stopping", extra={"event": "daemon.stopping"})
+            await self._shut_down(opening, watchdog, writable)
+        return self._exit_status
 
     def _handle_signals(self) -> None:
         loop = asyncio.get_running_loop()
@@ -80,15 +88,23 @@ class Daemon:
         # A broken lease is told by SIGIO, whose default ends the process; the store asks for the lease's state itself.
         signal.signal(signal.SIGIO, signal.SIG_IGN)
 
+    async def _watch_sandbox(self) -> None:
+        """End for a fresh start when the sandbox would let us write to the vault's folder only after one."""
+        root = WritableRoot(self.settings.path)
+        while not root.lost():  # noqa: ASYNC110 - a mount changes without an event
+            await asyncio.sleep(_SANDBOX_LOOK_S)
+        _log.warning("the vault's folder was replaced, and the sandbox shows the new one read-only: starting anew")
+        self._exit_status = _START_ANEW
+        self._stop.set()
+
     async def _shut_down(self, *tasks: "asyncio.Task[None]") -> None:
         if self._vault is not None:
             self._vault.streams.end()
         if self._server is not None:
             await self._server.stop()
-        ending = [*tasks, *([self._keeping] if self._keeping is not None else [])]
-        for task in ending:
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*ending, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._rebuild.stop()
         await self._embed.stop()
         if self._vault is not None:
@@ -117,20 +133,30 @@ class Daemon:
                 self._settled.set()
                 systemd.status(error.message)
                 await asyncio.sleep(_ROOT_POLL_S)
-        await self._vault.recover()
-        await self._vault.reconciler.start()
+        await self._vault.start()
         # Only now: a question before the start would have the reconciler look at a vault that it does not know yet.
-        self._service = self._vault.service(self._operate, self._status)
+        self._service = self._service_of(self._vault)
         self._settled.set()
-        self._keeping = asyncio.create_task(self._vault.keep_for_ever())
         while self._vault.reconciler.partial:  # noqa: ASYNC110 - the reconciler has no event for it, and this ends
             await asyncio.sleep(0.05)
+        await self._vault.housekeeping.merge(settled=True)
         # What was read stays for long: a full collection over 100,000 items would stop the loop for 40 ms each time.
         gc.collect()
         gc.freeze()
         items, files = self._vault.index.item_count, self._vault.reconciler.status().files
         systemd.status(f"{items} items in {files} files")
         _log.info("read %d items in %d files", items, files, extra={"event": "daemon.read"})
+
+    def _service_of(self, vault: OpenedVault) -> VaultService:
+        return VaultService(
+            vault.operations,
+            vault.reconciler,
+            vault.writer,
+            vault.lock,
+            operate_with=self._operate,
+            open_stream=vault.streams.open,
+            status=self._status,
+        )
 
     def _progress(self) -> object | None:
         return None if self._vault is None or self._service is None else self._vault.reconciler.progress()
@@ -184,13 +210,14 @@ class Daemon:
         if call is calls.REBUILD:
             return self._rebuild.start(self._rebuild_all)
         if call is calls.RELOAD:
-            return self.reload()
+            return await self.reload()
         raise ConfigError("No embeddings are configured.", hint="Set `provider` in `[vaults.NAME.embeddings]`.")
 
     async def _rebuild_all(self) -> str:
         if self._vault is None:
             return ""
         await self._vault.reconciler.rebuild()
+        await self._vault.housekeeping.build()
         return f"{self._vault.index.item_count} items"
 
     async def _status(self, params: Mapping[str, Any], stamp: ReadStamp) -> Mapping[str, object]:
@@ -214,22 +241,26 @@ class Daemon:
 
     # -------------------------------------------------------------- reload
 
-    def reload(self) -> ReloadAnswer:
+    async def reload(self) -> ReloadAnswer:
         """Read the configuration again and use what can be used at once. Raises ConfigError; the old one stays."""
         systemd.reloading()
         try:
             found = self.load()
-        except ConfigError as error:
+            if self._vault is not None:
+                await self._vault.use(found)
+        except WikimemError as error:
             systemd.ready(f"reload failed: {error.message}")
             raise
         changed = status_page.changed_settings(self.settings, found)
         self.settings = found
-        if self._vault is not None:
-            self._vault.settings = found
-            self._vault.index.settings = retrieval_settings(found)
         systemd.ready("configuration read again")
         return {"changed": sorted(changed), "restart_needed": sorted(name for name, late in changed.items() if late)}
 
     def _reload_on_signal(self) -> None:
-        with suppress(WikimemError):
-            self.reload()
+        self._reloading = asyncio.create_task(self._reload_and_log())
+
+    async def _reload_and_log(self) -> None:
+        try:
+            await self.reload()
+        except WikimemError as error:
+            _log.error("the configuration was not read again: %s", error.message, extra={"event": "daemon.reload"})

@@ -7,34 +7,38 @@ import asyncio
 import functools
 import logging
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping
+import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from wikimem.api.calls import Call
+from wikimem.api.link_repairs import follow_renames_now
 from wikimem.api.operations import Operations
+from wikimem.api.settings import retrieval_settings
 from wikimem.api.warmth import Warmth
 from wikimem.config import Settings
-from wikimem.errors import HistoryUnavailable, WikimemError
+from wikimem.errors import HistoryUnavailable
+from wikimem.pages.changes import Change
 from wikimem.pages.relations import RELATIONS_FILE, read_relations
 from wikimem.search.index import MemoryIndex
-from wikimem.search.results import RetrievalSettings
 from wikimem.store import changes, manifest, temperatures
+from wikimem.store.relations import RelationsFile
+from wikimem.store.repairs import Repaired
 from wikimem.store.state import State
 from wikimem.store.vault import SCHEMAS, STATE_FILE, MemoryStore
+from wikimem.text.problems import Problem
+from wikimem_daemon.auto_repair import AutoRepair
+from wikimem_daemon.freshness import Degraded
 from wikimem_daemon.gate import Gate
-from wikimem_daemon.mirror import Degraded
+from wikimem_daemon.housekeeping import Housekeeping
 from wikimem_daemon.ownwrites import AnnouncingFiles, OwnWrites
 from wikimem_daemon.reconcile import FedPages, Reconciler
-from wikimem_daemon.service import VaultService
 from wikimem_daemon.subscriptions import Streams
 
 _log = logging.getLogger("wikimem.daemon")
 
-_KEEP_S = 60.0
 _SCHEMAS = (*SCHEMAS, manifest.SCHEMA, changes.SCHEMA, temperatures.SCHEMA)
 
 
@@ -65,76 +69,90 @@ def open_state(path: Path) -> OpenedState:
 
 
 @dataclass(slots=True)
+class ManualEdges:
+    """Feeds `relations.jsonl` to the graph and remembers what is wrong in it."""
+
+    index: MemoryIndex
+    problems: tuple[Problem, ...] = ()
+
+    def read(self, data: bytes | None) -> None:
+        """Take the file's bytes (None: there is no file)."""
+        relations, problems = read_relations(data or b"")
+        self.problems = tuple(problems)
+        self.index.graph.set_relations(relations)
+
+
+@dataclass(slots=True)
 class OpenedVault:
     """The parts of an opened vault."""
 
     settings: Settings
     opened: OpenedState
-    store: MemoryStore
+    own: OwnWrites
     index: MemoryIndex
     reconciler: Reconciler
     operations: Operations
-    warmth: Warmth
+    edges: ManualEdges
     streams: Streams
     writer: ThreadPoolExecutor
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    lock: asyncio.Lock
+    housekeeping: Housekeeping
+    auto_repair: AutoRepair = field(init=False)
 
-    def service(
-        self,
-        operate: Callable[[Call, Mapping[str, Any]], Awaitable[Mapping[str, object]]],
-        status: Callable[..., Awaitable[Mapping[str, object]]],
-    ) -> VaultService:
-        """Return what performs calls over this vault."""
-        return VaultService(
-            operations=self.operations,
-            reconciler=self.reconciler,
-            writer=self.writer,
-            lock=self.lock,
-            operate_with=operate,
-            open_stream=self.streams.open,
-            status=status,
-        )
+    def __post_init__(self) -> None:
+        self.auto_repair = AutoRepair(self._follow_renames, time.monotonic)
 
-    async def recover(self) -> None:
-        """Decide what a crash cut off, and find out how writes can be done here."""
-        async with self.lock:
-            await self._in_writer(self.store.recover, "what a crash left cannot be settled")
-            await self._in_writer(self.store.probe, "the way of writing cannot be found out")
+    @property
+    def store(self) -> MemoryStore:
+        """The store: another one after the layout has changed."""
+        return self.operations.store
 
-    async def keep_for_ever(self) -> None:
-        """Save temperatures and do the store's upkeep now and then: a transaction a read would cost too much."""
-        while True:
-            await asyncio.sleep(_KEEP_S)
-            await self._keep_warmth()
+    async def start(self) -> None:
+        """Settle what a crash left, begin to follow the vault, begin the housekeeping."""
+        await self.housekeeping.recover()
+        await self.reconciler.start()
+        self.reconciler.subscribe(self._repair_later)
+        self.housekeeping.begin(self.auto_repair.run())
+
+    async def use(self, settings: Settings) -> None:
+        """Go by other settings as far as that can be done while it runs."""
+        before, self.settings = self.settings, settings
+        self.index.settings = retrieval_settings(settings.retrieval)
+        if (before.layout, before.history) != (settings.layout, settings.history):
             async with self.lock:
-                await self._in_writer(self.store.tidy, "the history cannot be tidied")
-
-    async def _in_writer(self, work: Callable[[], object], trouble: str) -> None:
-        try:
-            await asyncio.get_running_loop().run_in_executor(self.writer, work)
-        except (WikimemError, OSError) as error:
-            _log.warning("%s: %s", trouble, error)
-
-    async def _keep_warmth(self) -> None:
-        changed = self.warmth.take()
-        if changed:
-            await self._in_writer(functools.partial(self.warmth.keep, changed), "temperatures cannot be kept")
+                self.operations.use(make_store(settings, self.opened, self.own))
+        if before.layout != settings.layout:
+            await self.reconciler.relayout(settings.layout)
 
     async def close(self) -> None:
         """Let the write that runs finish, keep what is not kept, close the files."""
         async with self.lock:
+            await self.housekeeping.end()
             await self.reconciler.close()
-            await self._keep_warmth()
         self.writer.shutdown(wait=True)
         self.store.close()
         self.opened.close()
 
+    def _repair_later(self, change: Change, cursor: str) -> None:
+        if self.settings.links.auto_repair:
+            self.auto_repair.follow(change, cursor)
 
-def open_vault(settings: Settings, gate: Gate) -> OpenedVault:
-    """Open a vault; the reconciler is not started yet. Raises VaultError when its folder cannot be read."""
-    opened = open_state(settings.state_dir / STATE_FILE)
-    own = OwnWrites()
-    store = MemoryStore(
+    async def _follow_renames(self, renames: Mapping[str, str]) -> Repaired:
+        async with self.lock:
+            loop = asyncio.get_running_loop()
+            done = await loop.run_in_executor(self.writer, follow_renames_now, self.store, renames)
+            for path in done.paths:
+                self.reconciler.note_write(path)
+            if done.relations:
+                store = self.store
+                relations = RelationsFile(store.disk, store.writer.locked, store.writer.now)
+                self.index.graph.set_relations(await loop.run_in_executor(self.writer, relations.read))
+            return done
+
+
+def make_store(settings: Settings, opened: OpenedState, own: OwnWrites) -> MemoryStore:
+    """Make the store of a vault, whose writes are announced to the reconciler. Raises VaultError without a folder."""
+    return MemoryStore(
         settings.path,
         layout=settings.layout,
         state_dir=settings.state_dir,
@@ -143,7 +161,25 @@ def open_vault(settings: Settings, gate: Gate) -> OpenedVault:
         wrap_files=lambda files: AnnouncingFiles(files, own),
         history_settings=settings.history,
     )
-    index = MemoryIndex(FedPages(), settings=retrieval_settings(settings))
+
+
+def open_vault(settings: Settings, gate: Gate) -> OpenedVault:
+    """Open a vault; nothing is started yet. Raises VaultError when its folder cannot be read."""
+    own = OwnWrites()
+    opened = open_state(settings.state_dir / STATE_FILE)
+    try:
+        store = make_store(settings, opened, own)
+    except BaseException:
+        opened.close()
+        raise
+    warmth = Warmth(opened.state)
+    index = MemoryIndex(
+        FedPages(),
+        settings=retrieval_settings(settings.retrieval),
+        temperature=lambda address: warmth.of(address)[0],
+        inline_merges=False,
+    )
+    edges = ManualEdges(index)
     reconciler = Reconciler(
         settings.path,
         settings.layout,
@@ -153,23 +189,11 @@ def open_vault(settings: Settings, gate: Gate) -> OpenedVault:
         scan_interval_s=settings.watch.scan_interval_s,
         max_file_bytes=settings.limits.max_file_bytes,
         own=own,
-        sidebands={RELATIONS_FILE: lambda data: index.graph.set_relations(read_relations(data or b"")[0])},
+        sidebands={RELATIONS_FILE: edges.read},
     )
-    warmth = Warmth(opened.state)
     reconciler.subscribe(warmth.follow)
     operations = Operations(store, index, functools.partial(datetime.now, UTC), warmth)
-    writer = ThreadPoolExecutor(1, thread_name_prefix="writer")
+    writer, lock = ThreadPoolExecutor(1, thread_name_prefix="writer"), asyncio.Lock()
+    housekeeping = Housekeeping(lambda: operations.store, index, warmth, writer, lock)
     streams = Streams(reconciler.feed, gate)
-    return OpenedVault(settings, opened, store, index, reconciler, operations, warmth, streams, writer)
-
-
-def retrieval_settings(settings: Settings) -> RetrievalSettings:
-    """Return the part of the configuration that ranking and cutting go by."""
-    chosen = settings.retrieval
-    return RetrievalSettings(
-        fusion=chosen.fusion,
-        fusion_weight=chosen.fusion_weight,
-        temperature_weight=chosen.temperature_weight,
-        link_policy=chosen.link_policy,
-        budget_tokens=chosen.budget_tokens,
-    )
+    return OpenedVault(settings, opened, own, index, reconciler, operations, edges, streams, writer, lock, housekeeping)

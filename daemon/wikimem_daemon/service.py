@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 from wikimem.api import bodies, calls
 from wikimem.api.calls import Call
@@ -24,6 +24,7 @@ from wikimem_daemon.routes import Stream
 _log = logging.getLogger("wikimem.service")
 
 CHANGES_LIMIT = 1_000
+_ON_DISK = (calls.HISTORY, calls.JOURNAL)
 
 
 @dataclass(slots=True)
@@ -54,8 +55,11 @@ class VaultService:
                 "changes": changes,
                 "more": page.more,
             }
-        perform = cast("Callable[[Any, ReadStamp], Mapping[str, object]]", getattr(self.operations, call.verb))
-        return perform(params, stamp)
+        if call in _ON_DISK:
+            # Behind the writes in the queue, and so never beside one: both use the state and the journal's file.
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self.writer, self.operations.read, call, params, stamp)
+        return self.operations.read(call, params, stamp)
 
     async def stamp_now(self) -> ReadStamp:
         """Return how fresh an answer would be that is given now, after a look that waits for nothing."""
@@ -83,8 +87,8 @@ class VaultService:
             loop = asyncio.get_running_loop()
             done = await loop.run_in_executor(self.writer, self._once, call, dict(params), key, digest)
             if isinstance(done, Written):
-                for path, data_hash in done.touched:
-                    self.reconciler.note_write(path, data_hash)
+                for path in done.paths:
+                    self.reconciler.note_write(path)
                 return self._with_cursor(call, self.operations.follow(done)), False
             return self._with_cursor(call, done), True
 
@@ -94,15 +98,14 @@ class VaultService:
         return {**answer, "cursor": self.reconciler.cursor()}
 
     def _once(self, call: Call, params: dict[str, Any], key: str | None, digest: str) -> Written | Mapping[str, object]:
-        perform = cast("Callable[[Any, str | None], Written]", getattr(self.operations, call.verb))
         if key is None:
-            return perform(params, None)
+            return self.operations.write(call, params, None)
         table, now = self.operations.store.idempotency, datetime.now(UTC)
         found = table.find(key, digest, now=now)
         if found is not None:
             answer: Mapping[str, object] = json.loads(found.answer)
             return answer
-        written = perform(params, key)
+        written = self.operations.write(call, params, key)
         try:
             table.keep(key, digest, json.dumps(written.answer), now=now)
         except HistoryUnavailable:

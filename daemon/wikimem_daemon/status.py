@@ -24,9 +24,9 @@ from wikimem.api.protocol import (
     WatchBody,
 )
 from wikimem.config import Settings
-from wikimem_daemon.mirror import Degraded
+from wikimem.pages.relations import RELATIONS_FILE
+from wikimem_daemon.freshness import Degraded, WatchStatus
 from wikimem_daemon.opened import OpenedVault
-from wikimem_daemon.reconcile import WatchStatus
 
 PROBLEMS_SHOWN: Final = 100
 _PACKAGE = Path(wikimem.__file__)
@@ -161,6 +161,7 @@ def _degraded(vault: OpenedVault, watch: WatchStatus, stamp: ReadStamp) -> list[
 
 def _problems(vault: OpenedVault, watch: WatchStatus) -> list[ProblemBody]:
     on_pages = [(page.path, problem) for page in vault.index.pages.values() for problem in page.problems]
+    on_pages += [(RELATIONS_FILE, problem) for problem in vault.edges.problems]
     return [
         {"path": path, "kind": one.kind, "line": one.line, "message": one.message, "hint": one.hint}
         for path, one in [*watch.problems, *sorted(on_pages, key=lambda pair: (pair[0], pair[1].line))]
@@ -189,6 +190,6 @@ def connections_body(open_connections: int, streams: int, refused: int) -> Conne
 
 def changed_settings(old: Settings, new: Settings) -> Mapping[str, bool]:
     """Return the names of settings that differ, and for each whether only a restart puts it into use."""
-    live = {"retrieval", "report", "history"}
+    live = {"layout", "retrieval", "report", "history", "links"}
     names = ("path", "layout", "derived", "retrieval", "embeddings", "watch", "limits", "history", "links", "report")
     return {name: name not in live for name in names if getattr(old, name) != getattr(new, name)}

@@ -315,13 +315,17 @@ def test_a_reload_uses_what_can_be_used_and_names_what_needs_a_restart(served: S
     served.start()
     client = served.client()
     assert client.reload() == {"changed": [], "restart_needed": []}
+    served.write("wiki/old/past.md", "## b\n\none\n")
+    assert len(client.retrieve("one")["items"]) == 2
     (served.vault / "wikimem.toml").write_text(
-        '[retrieval]\nbudget_tokens = 7\n[vault]\nignore = ["old/**"]\n', encoding="utf-8"
+        '[retrieval]\nbudget_tokens = 7\n[vault]\nignore = ["wiki/old/**"]\nderived = "state"\n', encoding="utf-8"
     )
     answer = client.reload()
-    assert answer["changed"] == ["layout", "retrieval"]
-    assert answer["restart_needed"] == ["layout"]
-    assert client.retrieve("one")["budget_tokens"] == 7
+    assert answer["changed"] == ["derived", "layout", "retrieval"]
+    assert answer["restart_needed"] == ["derived"]
+    found = client.retrieve("one")
+    assert found["budget_tokens"] == 7
+    assert [item["address"] for item in found["items"]] == ["notes:a"]
 
 
 def test_a_reload_of_a_wrong_configuration_is_refused_and_the_old_one_stays(served: Served) -> None:

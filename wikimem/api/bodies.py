@@ -9,7 +9,7 @@ from wikimem.pages.items import DiaryItem, RecallItem, content_hash
 from wikimem.pages.journal import JournalEntry
 
 if TYPE_CHECKING:
-    from wikimem.search.edges import Edge
+    from wikimem.search.edges import Edge, Related
     from wikimem.search.results import Degraded, Dropped, RetrievedItem
     from wikimem.store.history import Version
 
@@ -31,7 +31,7 @@ def item_body(item: RecallItem, warmth: Warmth) -> p.ItemBody:
         "tags": list(item.tags),
         "line": item.line,
         "hash": item.hash,
-        "temperature": None if temperature is None else round(temperature, 4),
+        "temperature": _rounded(temperature),
         "pinned": pinned,
     }
 
@@ -118,6 +118,38 @@ def link_body(edge: "Edge") -> p.LinkBody:
         "file": edge.file,
         "line": edge.line,
     }
+
+
+def edge_body(edge: "Edge") -> p.EdgeBody:
+    """Return an edge of the graph."""
+    return {"source": edge.source, "target": edge.target, "weight": edge.weight, "origin": edge.origin}
+
+
+def node_body(item: RecallItem, temperature: float | None, *, pinned: bool) -> p.NodeBody:
+    """Return a node of the graph."""
+    return {
+        "address": item.address,
+        "category": item.category,
+        "name": item.name,
+        "temperature": _rounded(temperature),
+        "pinned": pinned,
+    }
+
+
+def related_body(target: "Related", content: str, temperature: float | None) -> p.RelatedItemBody:
+    """Return an item that a walk reached."""
+    return {
+        "address": target.address,
+        "weight": target.weight,
+        "hops": target.hops,
+        "path": list(target.path),
+        "temperature": _rounded(temperature),
+        "content": content,
+    }
+
+
+def _rounded(temperature: float | None) -> float | None:
+    return None if temperature is None else round(temperature, 4)
 
 
 def version_body(version: "Version") -> p.VersionBody:

@@ -10,18 +10,20 @@ from datetime import UTC, datetime
 from typing import Any, Final, Self, TypeVar, cast
 
 from wikimem.api import calls, requests
+from wikimem.api.calls import Call
 from wikimem.api.checks import check_params
-from wikimem.api.operations import Operations, Written
-from wikimem.api.protocol import Event, ReadStamp
+from wikimem.api.operations import Operations
+from wikimem.api.protocol import DegradedPart, Event, ReadStamp
 from wikimem.api.requests import Prepared
 from wikimem.api.scanning import NoPages, Scanner
+from wikimem.api.settings import retrieval_settings
 from wikimem.api.verbs import Stream, Verb
 from wikimem.api.warmth import Warmth
 from wikimem.config import Settings
 from wikimem.errors import HistoryUnavailable, NotRunning
 from wikimem.search.index import MemoryIndex
-from wikimem.search.results import RetrievalSettings
-from wikimem.store.vault import MemoryStore
+from wikimem.store.relations import RelationsFile
+from wikimem.store.vault import STATE_FILE, MemoryStore
 
 Answer = TypeVar("Answer")
 
@@ -86,12 +88,14 @@ class LocalClient:
             )
         operations = self._open()
         params = check_params(call.params, prepared.params)
-        method = getattr(operations, call.verb)
         if call.kind == "write":
-            written = cast("Written", method(params, prepared.key))
-            answer = operations.follow(written)
+            self._scan()
+            if call in (calls.PIN, calls.UNPIN) and operations.temperatures is None:
+                operations.temperatures = Warmth(self._store.state)
+                operations.use(self._store)
+            answer = operations.follow(operations.write(call, params, prepared.key))
             return cast("Answer", {**answer, "cursor": ""} if _has_cursor(call.answer) else answer)
-        return cast("Answer", method(params, self._stamp(call)))
+        return cast("Answer", operations.read(call, params, self._stamp(call)))
 
     def follow(self, prepared: Prepared[Event]) -> Iterator[Event]:
         """Raise NotRunning: events need a process that stays."""
@@ -100,28 +104,31 @@ class LocalClient:
 
     def _open(self) -> Operations:
         if self._operations is None:
-            chosen = self._settings.retrieval
-            settings = RetrievalSettings(
-                fusion=chosen.fusion,
-                fusion_weight=chosen.fusion_weight,
-                temperature_weight=chosen.temperature_weight,
-                link_policy=chosen.link_policy,
-                budget_tokens=chosen.budget_tokens,
+            settings = retrieval_settings(self._settings.retrieval)
+            warmth = self._warmth()
+            index = MemoryIndex(
+                NoPages(), settings=settings, temperature=None if warmth is None else (lambda item: warmth.of(item)[0])
             )
-            index = MemoryIndex(NoPages(), settings=settings)
-            self._operations = Operations(self._store, index, lambda: datetime.now(UTC), self._warmth())
-            self._scanner = Scanner(self._store, index)
+            self._operations = Operations(self._store, index, lambda: datetime.now(UTC), warmth)
+            relations = RelationsFile(self._store.disk, self._store.writer.locked, self._store.writer.now)
+            self._scanner = Scanner(self._store, index, relations)
         return self._operations
 
     def _warmth(self) -> Warmth | None:
+        """Return the temperatures that were kept; a read makes no state where there is none."""
+        if not (self._settings.state_dir / STATE_FILE).exists():
+            return None
         try:
             return Warmth(self._store.state)
         except HistoryUnavailable:
             return None
 
-    def _stamp(self, call: calls.Call) -> ReadStamp:
-        degraded = self._scanner.scan() if self._scanner is not None and call is not calls.JOURNAL else []
+    def _stamp(self, call: Call) -> ReadStamp:
+        degraded = [] if call is calls.JOURNAL else self._scan()
         return {"fresh": not degraded, "partial": False, "degraded": degraded, "cursor": ""}
+
+    def _scan(self) -> list[DegradedPart]:
+        return self._scanner.scan() if self._scanner is not None else []
 
     def close(self) -> None:
         """Close the state."""

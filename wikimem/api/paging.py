@@ -3,7 +3,8 @@
 import base64
 import binascii
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Final, TypeVar
 
 from wikimem.errors import InvalidCursor
@@ -15,35 +16,40 @@ MAX_PAGE_BYTES: Final = 2_000_000
 
 
 def page_of(
-    entries: Sequence[T],
+    entries: Iterable[T],
     *,
     key: Callable[[T], str],
     limit: int,
     after: str | None,
     weight: Callable[[T], int] = lambda _: 0,
 ) -> tuple[list[T], str | None]:
-    """Return a page and the token of the next one (None: this was the last).
+    """Return a page and the token of the next one (None: this was the last). No more is taken than is needed.
 
     The token names the last entry and its place. If the list has changed meanwhile the entry is looked for, so that
     nothing which stayed is skipped; if it is gone itself, its place is taken.
     """
-    start = _start(entries, key, after) if after else 0
-    end, weighed = start, 0
-    while end < len(entries) and end - start < limit:
-        weighed += weight(entries[end])
-        if weighed > MAX_PAGE_BYTES and end > start:
-            break
-        end += 1
-    following = _token(end, key(entries[end - 1])) if end < len(entries) else None
-    return list(entries[start:end]), following
+    rest, start = _from(entries, key, after) if after else (iter(entries), 0)
+    page: list[T] = []
+    weighed = 0
+    for entry in rest:
+        weighed += weight(entry)
+        if len(page) == limit or (page and weighed > MAX_PAGE_BYTES):
+            return page, _token(start + len(page), key(page[-1]))
+        page.append(entry)
+    return page, None
 
 
-def _start(entries: Sequence[T], key: Callable[[T], str], after: str) -> int:
+def _from(entries: Iterable[T], key: Callable[[T], str], after: str) -> tuple[Iterator[T], int]:
+    """Return the entries behind the one that a token names, and how many lie before them."""
     place, name = _read(after)
-    if 0 < place <= len(entries) and key(entries[place - 1]) == name:
-        return place
-    found = next((index for index, entry in enumerate(entries) if key(entry) == name), None)
-    return min(place, len(entries)) if found is None else found + 1
+    rest = iter(entries)
+    ahead = list(islice(rest, place))
+    if len(ahead) == place > 0 and key(ahead[-1]) == name:
+        return rest, place
+    everything = [*ahead, *rest]
+    found = next((index for index, entry in enumerate(everything) if key(entry) == name), None)
+    start = min(place, len(everything)) if found is None else found + 1
+    return iter(everything[start:]), start
 
 
 def _token(place: int, name: str) -> str:

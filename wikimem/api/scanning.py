@@ -2,23 +2,16 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from wikimem.api.protocol import DegradedPart
 from wikimem.pages.page import Page
 from wikimem.pages.reading import read_page
-from wikimem.store.files import Stamp, stamp_is_racy
+from wikimem.search.index import MemoryIndex
+from wikimem.store.relations import RelationsFile
+from wikimem.store.stamps import Stamp, stamp_is_racy
 from wikimem.store.vault import MemoryStore
-
-
-class PageSink(Protocol):
-    """What takes pages: the search index."""
-
-    def replace_page(self, page: Page) -> object:
-        """Take a page as it is now."""
-
-    def remove_page(self, path: str) -> object:
-        """Forget a page."""
+from wikimem.store.vaultpages import check_root
+from wikimem.store.walking import WalkFault
 
 
 class NoPages:
@@ -44,36 +37,55 @@ class Scanner:
     """Keeps an index in step with a store, whenever it is asked to.
 
     A stamp that is racy (the file changed within two seconds before it was read) proves nothing, so such a file is
-    read again the next time.
+    read again the next time. What cannot be looked at keeps its last good answers, and is named.
     """
 
     store: MemoryStore
-    index: PageSink
+    index: MemoryIndex
+    relations: RelationsFile
     _known: dict[str, Stamp | None] = field(default_factory=dict)
 
     def scan(self) -> list[DegradedPart]:
-        """Bring the index up to date; return what could not be read (its last good answers stay)."""
-        unread: list[DegradedPart] = []
+        """Bring the index up to date; return what could not be looked at. Raises VaultError without a vault."""
+        check_root(self.store.root)
+        unread: dict[str, DegradedPart] = {}
         seen: set[str] = set()
-        for path, stamp in list(self.store.disk.walk()):
-            if self.store.layout.classify(path).kind not in ("wiki", "diary"):
-                continue
-            seen.add(path)
-            if self._known.get(path) == stamp:
-                continue
-            try:
-                self._read(path)
-            except FileNotFoundError:
-                seen.discard(path)
-            except OSError as error:
-                detail = f"{path} cannot be read: {error.strerror}"
-                unread.append({"code": "unreadable", "detail": detail, "hint": "Check its permissions."})
-        for path in self._known.keys() - seen:
+
+        def report(fault: WalkFault) -> None:
+            if fault.error is not None:
+                unread[fault.path] = _part(fault.path, fault.error)
+
+        for path, stamp in list(self.store.disk.walk(report=report)):
+            if self.store.layout.classify(path).kind in ("wiki", "diary"):
+                seen.add(path)
+                if self._known.get(path) != stamp:
+                    self._read(path, seen, unread)
+        for path in [path for path in self._known if path not in seen and not _lies_in(path, unread)]:
             del self._known[path]
             self.index.remove_page(path)
-        return unread
+        self.index.graph.set_relations(self.relations.read())
+        return list(unread.values())
 
-    def _read(self, path: str) -> None:
-        read = self.store.disk.read(path)
-        self.index.replace_page(read_page(path, read.data, self.store.layout))
-        self._known[path] = None if stamp_is_racy(read.stamp, read.read_at_ns) else read.stamp
+    def _read(self, path: str, seen: set[str], unread: dict[str, DegradedPart]) -> None:
+        try:
+            read = self.store.disk.read(path)
+        except FileNotFoundError:
+            seen.discard(path)
+        except OSError as error:
+            unread[path] = _part(path, error)
+        else:
+            self.index.replace_page(read_page(path, read.data, self.store.layout))
+            self._known[path] = None if stamp_is_racy(read.stamp, read.read_at_ns) else read.stamp
+
+
+def _part(path: str, error: OSError) -> DegradedPart:
+    what = path or "The vault"
+    return {
+        "code": "unreadable",
+        "detail": f"{what} cannot be read: {error.strerror}",
+        "hint": "Check its permissions.",
+    }
+
+
+def _lies_in(path: str, places: Iterable[str]) -> bool:
+    return any(place in ("", path) or path.startswith(f"{place}/") for place in places)
