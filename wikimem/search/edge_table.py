@@ -3,19 +3,35 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from wikimem.pages.relations import RELATIONS_FILE
 from wikimem.search.catalogue import Key
-from wikimem.search.edges import Edge, Origin
+from wikimem.search.edges import Edge
+from wikimem.search.resolve import NOWHERE, Resolution
 from wikimem.text.links import LinkSyntax
 
 
 class Record:
-    """One link in its place, what it looked up when it was resolved, and the edge that it is now.
+    """One link in its place, what it looked up when it was resolved, and what it resolved to.
 
-    `path` is the page that it stands in (None: a manual relation), `order` its place in the file. `edge` is None for
-    a link to an attachment: that is no edge.
+    `path` is the page that it stands in (None: a manual relation), `order` its place in the file. `source` is as it
+    was written, `start` the item (or category) that the edge begins at. `is_edge` is false before it is resolved, and
+    for a link to an attachment. The `Edge` is made when somebody asks: 100,000 of them would only be kept to be thrown
+    away.
     """
 
-    __slots__ = ("edge", "keys", "line", "order", "origin", "path", "source", "syntax", "target", "weight")
+    __slots__ = (
+        "is_edge",
+        "keys",
+        "line",
+        "order",
+        "path",
+        "resolution",
+        "source",
+        "start",
+        "syntax",
+        "target",
+        "weight",
+    )
 
     def __init__(self, source: str, target: str, syntax: LinkSyntax, weight: float, path: str | None) -> None:
         self.source = source
@@ -23,15 +39,38 @@ class Record:
         self.syntax = syntax
         self.weight = weight
         self.path = path
-        self.origin: Origin = "manual" if path is None else "parsed"
         self.line = 0
         self.order = 0
+        self.start = source
+        self.is_edge = False
+        self.resolution: Resolution = NOWHERE
         self.keys: tuple[Key, ...] = ()
-        self.edge: Edge | None = None
+
+    @property
+    def goal(self) -> str | None:
+        """What it leads to: an item's address, else a file's category key; None while it is pending."""
+        found = self.resolution
+        return (found.address or found.file) if found.state == "resolved" else None
+
+    def edge(self) -> Edge:
+        """Return the edge that it is."""
+        found, goal = self.resolution, self.goal
+        return Edge(
+            self.start,
+            self.target if goal is None else goal,
+            found.state,
+            found.candidates,
+            self.weight,
+            "manual" if self.path is None else "parsed",
+            RELATIONS_FILE if self.path is None else self.path,
+            self.line,
+            self.target,
+            goal is not None and found.address is None,
+        )
 
 
 class EdgeTable:
-    """All records that have an edge, found by target and by key."""
+    """All records that have been resolved, found by target and by key."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -39,37 +78,43 @@ class EdgeTable:
         self._by_target: dict[str, set[Record]] = {}
         self._by_key: dict[Key, set[Record]] = {}
 
-    def settle(self, record: Record, edge: Edge | None, keys: tuple[Key, ...]) -> None:
-        """Give a record the edge that it is now and the keys that decide it."""
+    def settle(self, record: Record, resolution: Resolution, keys: tuple[Key, ...], *, is_edge: bool = True) -> None:
+        """Give a record what it resolves to now, and the keys that decide it."""
         if keys != record.keys:
             self._forget_keys(record)
             record.keys = keys
             for key in keys:
                 self._by_key.setdefault(key, set()).add(record)
-        if edge != record.edge:
+        if resolution != record.resolution or is_edge != record.is_edge:
             self._forget_edge(record)
-            record.edge = edge
-            if edge is not None:
-                self.counts[edge.state] += 1
-                self.changed_sources.add(edge.source)
-                if edge.state == "resolved":
-                    self._by_target.setdefault(edge.target, set()).add(record)
+            record.resolution, record.is_edge = resolution, is_edge
+            if is_edge:
+                self.counts[resolution.state] += 1
+                goal = record.goal
+                if goal is not None:
+                    self.changed_sources.add(record.start)
+                    self._by_target.setdefault(goal, set()).add(record)
+
+    def move(self, record: Record, start: str) -> None:
+        """Let a record begin at another item."""
+        if start != record.start:
+            self.changed_sources.update((record.start, start))
+            record.start = start
 
     def remove(self, record: Record) -> None:
         """Forget a record."""
         self._forget_keys(record)
         self._forget_edge(record)
 
-    def leading_to(self, target: str) -> list[Edge]:
+    def leading_to(self, goal: str) -> list[Edge]:
         """Return the edges that resolve to an address or a category key, by file and place."""
-        records = sorted(self._by_target.get(target, ()), key=lambda r: (r.path or "", r.order))
-        return [record.edge for record in records if record.edge is not None]
+        records = sorted(self._by_target.get(goal, ()), key=lambda record: (record.path or "", record.order))
+        return [record.edge() for record in records]
 
-    def sources_of(self, target: str) -> Iterator[str]:
-        """Yield the source of every edge that resolves to `target`."""
-        for record in self._by_target.get(target, ()):
-            if record.edge is not None:
-                yield record.edge.source
+    def starts_of(self, goal: str) -> Iterator[str]:
+        """Yield where every edge that resolves to `goal` begins."""
+        for record in self._by_target.get(goal, ()):
+            yield record.start
 
     def depending_on(self, keys: Iterable[Key]) -> list[Record]:
         """Return the records that looked up any of the keys."""
@@ -84,13 +129,13 @@ class EdgeTable:
         record.keys = ()
 
     def _forget_edge(self, record: Record) -> None:
-        edge = record.edge
-        record.edge = None
-        if edge is not None:
-            self.counts[edge.state] -= 1
-            self.changed_sources.add(edge.source)
-            if edge.state == "resolved":
-                _discard(self._by_target, edge.target, record)
+        if record.is_edge:
+            record.is_edge = False
+            self.counts[record.resolution.state] -= 1
+            goal = record.goal
+            if goal is not None:
+                self.changed_sources.add(record.start)
+                _discard(self._by_target, goal, record)
 
 
 def _discard(index: dict[str, set[Record]], key: str, record: Record) -> None:

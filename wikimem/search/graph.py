@@ -2,16 +2,17 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import chain, islice
 
 from wikimem.errors import InvalidInput, NotFound
 from wikimem.pages.page import Page
-from wikimem.pages.relations import RELATIONS_FILE, Relation, is_weight
+from wikimem.pages.relations import Relation, is_weight
 from wikimem.search.arcs import Adjacency
-from wikimem.search.catalogue import Catalogue, Key, Outline
+from wikimem.search.catalogue import Catalogue, Outline
 from wikimem.search.edge_table import EdgeTable, Record
 from wikimem.search.edges import MAX_DEPTH, Direction, Edge, LinkCounts, RelatedResult
 from wikimem.search.related import find_related
-from wikimem.search.resolve import Resolution, Resolver, is_attachment
+from wikimem.search.resolve import NOWHERE, Resolution, Resolver, is_attachment
 from wikimem.search.temperature import FIRST
 from wikimem.text.links import LinkSyntax
 
@@ -85,11 +86,11 @@ class LinkGraph:
         for records in old.values():
             for record in records:
                 self._table.remove(record)
-        self._resolve_again([record for record in self._manual if record.edge is None])
+        self._resolve_again([record for record in self._manual if not record.is_edge])
 
     def links_from(self, address: str) -> tuple[Edge, ...]:
         """Return the parsed edges of an item in the order of its text; expansion follows these."""
-        return tuple(record.edge for record in self._parsed.get(address, ()) if record.edge is not None)
+        return tuple(record.edge() for record in self._parsed.get(address, ()) if record.is_edge)
 
     def links_to(self, address: str) -> tuple[Edge, ...]:
         """Return the edges of both origins that resolve to an item, or to a file by its category key."""
@@ -97,13 +98,10 @@ class LinkGraph:
 
     def edges(self, state: str | None = None) -> Iterator[Edge]:
         """Yield every edge, or those of one state: file by file in path order, then the manual ones."""
-        for path in sorted(self._pages):
-            for record in self._pages[path]:
-                if record.edge is not None and state in (None, record.edge.state):
-                    yield record.edge
-        for record in self._manual:
-            if record.edge is not None and state in (None, record.edge.state):
-                yield record.edge
+        parsed = (record for path in sorted(self._pages) for record in self._pages[path])
+        for record in chain(parsed, self._manual):
+            if record.is_edge and state in (None, record.resolution.state):
+                yield record.edge()
 
     def resolve(self, target: str, *, source: str | None = None) -> Resolution:
         """Return what a target means to a caller: exact address, item of the source's file, label, alias, file."""
@@ -135,8 +133,7 @@ class LinkGraph:
         start = self.resolve(source).address or wanted[0]
         end = self.resolve(target, source=source).address or wanted[1]
         for record in self._manual:
-            edge = record.edge
-            if (record.source, record.target) == wanted or (edge and (edge.source, edge.target) == (start, end)):
+            if (record.source, record.target) == wanted or (record.start, record.goal) == (start, end):
                 return _relation_of(record)
         hint = "A link in a note's text is removed in the note; `wikimem links` says where."
         raise NotFound(f"No manual relation leads from {start} to {end}.", hint=hint)
@@ -168,7 +165,7 @@ class LinkGraph:
         if limit is not None and limit < 0:
             raise InvalidInput(f"The limit is {limit}.", hint="Use 0 or more, or leave it out.")
         start = self._anchor(anchor)
-        self._update_adjacency()
+        self.settle()
         items, truncated = find_related(
             self._adjacency,
             start,
@@ -179,6 +176,22 @@ class LinkGraph:
             temperature=temperature or (lambda _: FIRST),
         )
         return RelatedResult(start, items, truncated)
+
+    def settle(self, limit: int | None = None) -> bool:
+        """Bring the walkable graph up to date with up to `limit` items whose edges changed; true when none is left.
+
+        `related` does this by itself: a caller that has just read a whole vault may do it in slices before.
+        """
+        changed = self._table.changed_sources
+        manual: dict[str, list[Record]] = {}
+        for record in self._manual:
+            manual.setdefault(record.start, []).append(record)
+        for source in list(islice(changed, limit)):
+            changed.discard(source)
+            node = self._item_of(source)
+            if node is not None:
+                self._adjacency.set_arcs(node, self._arcs_from(node, manual))
+        return not changed
 
     def _anchor(self, anchor: str) -> str:
         found = self.resolve(anchor)
@@ -204,10 +217,8 @@ class LinkGraph:
             source, link = place.source or page.category, place.link
             same = kept.get((source, link.target, link.syntax, link.weight))
             record = same.pop(0) if same else Record(source, link.target, link.syntax, link.weight, page.path)
-            if record.edge is None:
+            if not record.keys:
                 fresh.append(record)
-            elif record.line != place.line:
-                record.edge = _on_line(record.edge, place.line)
             record.line, record.order = place.line, order
             records.append(record)
             self._parsed.setdefault(source, []).append(record)
@@ -219,44 +230,29 @@ class LinkGraph:
 
     def _resolve_again(self, records: Iterable[Record]) -> None:
         for record in records:
-            resolution, keys = self._resolver.resolve(record.target, record.syntax, record.path)
             if record.path is None:
-                edge, keys = self._manual_edge(record, resolution, keys)
-            elif resolution.state == "unresolved" and is_attachment(record.target):
-                self._table.settle(record, None, keys)
+                self._resolve_manual(record)
                 continue
-            else:
-                edge = _edge(record, record.source, resolution)
-            self._table.settle(record, edge, keys)
+            found, keys = self._resolver.resolve(record.target, record.syntax, record.path)
+            no_note = found.state == "unresolved" and is_attachment(record.target)
+            self._table.settle(record, found, keys, is_edge=not no_note)
 
-    def _manual_edge(
-        self, record: Record, resolution: Resolution, keys: tuple[Key, ...]
-    ) -> tuple[Edge, tuple[Key, ...]]:
+    def _resolve_manual(self, record: Record) -> None:
         """Resolve a manual edge, whose source is a name too: while that is no item, the edge is pending."""
-        source, source_keys = self._resolver.resolve(record.source, LinkSyntax.HTML, None)
-        if source.address is None:
-            resolution = Resolution("unresolved")
-        else:
+        source, keys = self._resolver.resolve(record.source, LinkSyntax.HTML, None)
+        self._table.move(record, source.address or record.source)
+        found = NOWHERE
+        if source.address is not None:
             outline = self._catalogue.outline_of_category(source.address.partition(":")[0])
             path = outline.path if outline is not None else None
-            resolution, keys = self._resolver.resolve(record.target, record.syntax, path)
-        return _edge(record, source.address or record.source, resolution), tuple(dict.fromkeys((*source_keys, *keys)))
-
-    def _update_adjacency(self) -> None:
-        """Bring the walkable graph up to date with the items whose edges changed."""
-        manual: dict[str, list[Record]] = {}
-        for record in self._manual:
-            if record.edge is not None:
-                manual.setdefault(record.edge.source, []).append(record)
-        for node in {self._item_of(source) for source in self._table.changed_sources}:
-            if node is not None:
-                self._adjacency.set_arcs(node, self._arcs_from(node, manual))
-        self._table.changed_sources.clear()
+            found, more = self._resolver.resolve(record.target, record.syntax, path)
+            keys = tuple(dict.fromkeys((*keys, *more)))
+        self._table.settle(record, found, keys)
 
     def _retitled(self, *outlines: Outline) -> None:
         """Note that a file's title item came, went or changed: links to the file walk to that item."""
         for outline in outlines:
-            self._table.changed_sources.update(self._table.sources_of(outline.category), (outline.category,))
+            self._table.changed_sources.update(self._table.starts_of(outline.category), (outline.category,))
             if outline.title_item is not None:
                 self._table.changed_sources.add(outline.title_item)
 
@@ -274,44 +270,11 @@ class LinkGraph:
             own = [*own, *manual.get(node, ()), *self._parsed.get(category, ())]
         arcs: dict[str, float] = {}
         for record in own:
-            edge = record.edge
-            if edge is None or edge.state != "resolved":
-                continue
-            target = self._item_of(edge.target) if edge.to_file else edge.target
-            if target is not None and edge.weight > arcs.get(target, 0.0) and target != node:
-                arcs[target] = min(edge.weight, HEAVIEST)
+            goal = record.goal if record.is_edge else None
+            target = self._item_of(goal) if goal is not None else None
+            if target is not None and record.weight > arcs.get(target, 0.0) and target != node:
+                arcs[target] = min(record.weight, HEAVIEST)
         return arcs
-
-
-def _edge(record: Record, source: str, resolution: Resolution) -> Edge:
-    resolved = resolution.state == "resolved"
-    return Edge(
-        source=source,
-        target=(resolution.address or resolution.file or record.target) if resolved else record.target,
-        state=resolution.state,
-        candidates=resolution.candidates,
-        weight=record.weight,
-        origin=record.origin,
-        file=record.path or RELATIONS_FILE,
-        line=record.line,
-        hint=record.target,
-        to_file=resolved and resolution.address is None,
-    )
-
-
-def _on_line(edge: Edge, line: int) -> Edge:
-    return Edge(
-        edge.source,
-        edge.target,
-        edge.state,
-        edge.candidates,
-        edge.weight,
-        edge.origin,
-        edge.file,
-        line,
-        edge.hint,
-        edge.to_file,
-    )
 
 
 def _manual_record(relation: Relation) -> Record:

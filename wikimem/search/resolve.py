@@ -72,9 +72,10 @@ class Resolver:
 
     def resolve(self, target: str, syntax: LinkSyntax, source_path: str | None) -> tuple[Resolution, tuple[Key, ...]]:
         """Resolve what a link of that syntax in that page names; return also the keys that the answer depends on."""
-        self._seen = []
-        rule = _RULES[syntax]
-        return rule(self, target, source_path), tuple(dict.fromkeys(self._seen))
+        seen: list[Key] = []
+        self._seen = seen
+        found = _RULES[syntax](self, target, source_path)
+        return found, tuple(seen) if len(seen) < 2 else tuple(dict.fromkeys(seen))
 
     def native(self, target: str, source_path: str | None) -> Resolution:
         """`[[category:name]]`: that item; else a file whose name holds the colon."""
