@@ -6,7 +6,7 @@ function's parameters and wraps its answer, so `client.retrieve("sea", limit=3)`
 
 import functools
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar
+from typing import Any, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
 from wikimem.api.protocol import Event
 from wikimem.api.requests import Prepared
@@ -42,7 +42,14 @@ class Verb(Generic[P, Answer]):
         self._prepare = prepare
         self.__doc__ = prepare.__doc__
 
-    def __get__(self, client: Performer, owner: type[Any] | None = None) -> Callable[P, Answer]:
+    @overload
+    def __get__(self, client: None, owner: type[Any]) -> Self: ...
+    @overload
+    def __get__(self, client: Performer, owner: type[Any] | None = None) -> Callable[P, Answer]: ...
+    def __get__(self, client: Performer | None, owner: type[Any] | None = None) -> Self | Callable[P, Answer]:
+        if client is None:
+            return self
+
         @functools.wraps(self._prepare)
         def method(*args: P.args, **kwargs: P.kwargs) -> Answer:
             return client.perform(self._prepare(*args, **kwargs))
@@ -57,7 +64,16 @@ class AsyncVerb(Generic[P, Answer]):
         self._prepare = prepare
         self.__doc__ = prepare.__doc__
 
-    def __get__(self, client: AsyncPerformer, owner: type[Any] | None = None) -> Callable[P, Awaitable[Answer]]:
+    @overload
+    def __get__(self, client: None, owner: type[Any]) -> Self: ...
+    @overload
+    def __get__(self, client: AsyncPerformer, owner: type[Any] | None = None) -> Callable[P, Awaitable[Answer]]: ...
+    def __get__(
+        self, client: AsyncPerformer | None, owner: type[Any] | None = None
+    ) -> Self | Callable[P, Awaitable[Answer]]:
+        if client is None:
+            return self
+
         @functools.wraps(self._prepare)
         async def method(*args: P.args, **kwargs: P.kwargs) -> Answer:
             return await client.perform(self._prepare(*args, **kwargs))
@@ -72,7 +88,14 @@ class Stream(Generic[P]):
         self._prepare = prepare
         self.__doc__ = prepare.__doc__
 
-    def __get__(self, client: Performer, owner: type[Any] | None = None) -> Callable[P, Iterator[Event]]:
+    @overload
+    def __get__(self, client: None, owner: type[Any]) -> Self: ...
+    @overload
+    def __get__(self, client: Performer, owner: type[Any] | None = None) -> Callable[P, Iterator[Event]]: ...
+    def __get__(self, client: Performer | None, owner: type[Any] | None = None) -> Self | Callable[P, Iterator[Event]]:
+        if client is None:
+            return self
+
         @functools.wraps(self._prepare)
         def method(*args: P.args, **kwargs: P.kwargs) -> Iterator[Event]:
             return client.follow(self._prepare(*args, **kwargs))
@@ -87,7 +110,16 @@ class AsyncStream(Generic[P]):
         self._prepare = prepare
         self.__doc__ = prepare.__doc__
 
-    def __get__(self, client: AsyncPerformer, owner: type[Any] | None = None) -> Callable[P, AsyncIterator[Event]]:
+    @overload
+    def __get__(self, client: None, owner: type[Any]) -> Self: ...
+    @overload
+    def __get__(self, client: AsyncPerformer, owner: type[Any] | None = None) -> Callable[P, AsyncIterator[Event]]: ...
+    def __get__(
+        self, client: AsyncPerformer | None, owner: type[Any] | None = None
+    ) -> Self | Callable[P, AsyncIterator[Event]]:
+        if client is None:
+            return self
+
         @functools.wraps(self._prepare)
         def method(*args: P.args, **kwargs: P.kwargs) -> AsyncIterator[Event]:
             return client.follow(self._prepare(*args, **kwargs))
