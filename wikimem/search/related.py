@@ -80,8 +80,9 @@ def _rank(
     if limit is not None and limit < len(nodes):
         last = -np.partition(-weights, limit - 1)[limit - 1] if limit else np.inf
         rows = rows[weights >= last]
-    named = [(row, adjacency.name(node)) for row, node in zip(rows.tolist(), nodes[rows].tolist(), strict=True)]
-    warm = [(row, address, temperature(address)) for row, address in named]
-    keys = dict(zip(rows.tolist(), (-weights[rows]).tolist(), strict=True))
-    warm.sort(key=lambda entry: (keys[entry[0]], -entry[2], entry[1]))
-    return warm[:limit]
+    addresses = [adjacency.name(node) for node in nodes[rows].tolist()]
+    warmth = np.fromiter(map(temperature, addresses), np.float64, len(addresses))
+    by_address = np.empty(len(addresses), np.int64)
+    by_address[sorted(range(len(addresses)), key=addresses.__getitem__)] = np.arange(len(addresses))
+    order = np.lexsort((by_address, -warmth, -weights[rows]))[:limit].tolist()
+    return [(int(rows[place]), addresses[place], float(warmth[place])) for place in order]
