@@ -103,7 +103,7 @@ def test_repair_and_style_do_not_go_together(run: Run) -> None:
 def test_related_prints_weight_address_and_path(run: Run) -> None:
     lines = run(related, "a:sea", "--depth", "2").output.splitlines()
     assert lines[0].split()[:2] == ["3.5", "b:plan"]
-    assert "a:sea → b:trip → b:plan" in lines[0]
+    assert lines[1:3] == ["       via b:trip", "       the plan"]
     found = json.loads(run(related, "b:trip", "--direction", "both", "--depth", "5", "--json").output)
     assert {item["address"] for item in found["items"]} == {"a:sea", "b:plan", "2026-07-21:14:30"}
     assert "nothing is linked" in run(related, "c:same").output

@@ -6,13 +6,14 @@ import click
 
 from wikimem.cli.connection import connect, settings_for
 from wikimem.cli.options import json_option, vault_option
-from wikimem.cli.output import note, note_staleness, print_json, print_table, print_text, shortened
+from wikimem.cli.output import note, note_staleness, print_json, print_text, shortened
 from wikimem.errors import InvalidInput
 
 if TYPE_CHECKING:
     from wikimem.api.protocol import PinAnswer, RelatedItemBody
 
-_PREVIEW_CELLS = 48
+_PREVIEW_CELLS = 90
+_INDENT = " " * 7
 
 
 @click.command()
@@ -47,15 +48,18 @@ def related(
         return
     if not answer["items"]:
         print_text(f"nothing is linked with {answer['anchor']} that way")
-    print_table([_row(item) for item in answer["items"]])
+    for item in answer["items"]:
+        _print_item(item)
     if answer["truncated"]:
         note("the search was cut: a heavier path than those shown may exist")
 
 
-def _row(item: "RelatedItemBody") -> list[str]:
-    path = " → ".join(item["path"])
-    warmth = "" if item["temperature"] is None else f"{item['temperature']:.2f}°"
-    return [f"{item['weight']:g}", item["address"], warmth, path, shortened(item["content"], _PREVIEW_CELLS)]
+def _print_item(item: "RelatedItemBody") -> None:
+    warmth = "" if item["temperature"] is None else f"  {item['temperature']:.2f}°"
+    print_text(f"{item['weight']:<6g} {item['address']}{warmth}")
+    if item["hops"] > 1:
+        print_text("via " + " → ".join(item["path"][1:-1]), indent=_INDENT)
+    print_text(shortened(item["content"], _PREVIEW_CELLS), indent=_INDENT)
 
 
 @click.command()
