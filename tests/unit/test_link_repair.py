@@ -169,6 +169,11 @@ def test_obsidian_links_to_items_become_native_ones() -> None:
     assert found == {"wiki/a.md": f"## item\n\n{links}\n"}
 
 
+def test_a_link_to_a_heading_inside_an_item_keeps_its_way() -> None:
+    files = {"wiki/a.md": "## item\n\n[[b#sub]] [[b#x#sub]] [[b#b#x]]\n", "wiki/b.md": FILES["wiki/b.md"]}
+    assert restyled(files, "native")[0] == {"wiki/a.md": "## item\n\n[[b#sub]] [[b#x#sub]] [[b:x]]\n"}
+
+
 def test_a_file_name_that_is_there_twice_is_written_with_its_path() -> None:
     files = {
         "wiki/sub/a.md": "## item\n\n[[b:x]] [[sub/b:x]]\n",

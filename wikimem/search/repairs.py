@@ -16,7 +16,7 @@ from wikimem.search.catalogue import Catalogue
 from wikimem.search.resolve import Resolution, Resolver, is_attachment
 from wikimem.text.link_forms import write_target
 from wikimem.text.links import Link, LinkSyntax
-from wikimem.text.names import fold_name
+from wikimem.text.names import fold_heading, fold_name
 
 Style = Literal["obsidian", "native"]
 
@@ -80,7 +80,7 @@ def plan_style(sources: Iterable[Source], style: Style) -> RepairPlan:
         for place in source.page.links:
             if place.link.syntax is from_syntax:
                 found = resolver.resolve(place.link.target, place.link.syntax, source.page.path)[0]
-                plan.want(source, place, found if found.address is not None else None)
+                plan.want(source, place, found if _names_the_item(place.link.target, found) else None)
     return RepairPlan(tuple(plan.fixes(known)), (), tuple(plan.left))
 
 
@@ -213,6 +213,15 @@ def _moved_to(before: Resolution, moved: Mapping[str, str], files: Mapping[str, 
     if before.state == "resolved" and before.address is None and file is not None:
         return Resolution("resolved", None, file)
     return None
+
+
+def _names_the_item(target: str, found: Resolution) -> bool:
+    """Tell whether a link means the item itself; one to a heading deeper in it would lose its way."""
+    if found.address is None:
+        return False
+    _, hash_mark, anchor = target.partition("#")
+    name = found.address.partition(":")[2]
+    return not hash_mark or fold_heading(anchor.rpartition("#")[2]) == fold_heading(name)
 
 
 def _moved_files(moved: Mapping[str, str], now: Catalogue) -> dict[str, str]:
