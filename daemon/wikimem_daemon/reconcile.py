@@ -45,7 +45,7 @@ _log = logging.getLogger("wikimem.reconcile")
 
 SLICE_S = 0.002  # a request takes several turns of the loop, and each waits for one slice
 INLINE_S = 0.005  # what a request does itself before it lets the slices do it
-SETTLE_EVERY = 500
+SETTLE_EVERY = 100
 TICK_S = 1.0
 ROOT_LOST_TICK_S = 0.2
 POLL_S = 2.0

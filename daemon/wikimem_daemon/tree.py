@@ -15,7 +15,7 @@ from wikimem_daemon.worklist import FinishFolder, LastGood, ListFolder, LookAt, 
 
 _log = logging.getLogger("wikimem.reconcile")
 
-_CHUNK = 200
+_CHUNK = 100
 
 
 class Tree:

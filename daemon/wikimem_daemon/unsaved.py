@@ -89,13 +89,18 @@ class Keeper:
         """Write a batch in one transaction. Raises `HistoryUnavailable`; then nothing of it is kept."""
         with self.state.transaction():
             for one in unsaved.history:
-                if isinstance(one, PriorText):
-                    self.history.record_many([one])
-                else:
+                if isinstance(one, Renamed):
                     self.history.rename(one.old, one.new, one.name)
+                elif not self._is_kept(one):
+                    self.history.record_many([one])
             self.manifest.drop(unsaved.dropped)
             self.manifest.put((entry, body) for entry, body in unsaved.files.values() if body is not None)
             self.manifest.restamp(entry for entry, body in unsaved.files.values() if body is None)
             self.manifest.put_gone(unsaved.gone.values())
             self.manifest.drop_gone(unsaved.back)
             self.save_rows(rows)
+
+    def _is_kept(self, prior: PriorText) -> bool:
+        """Say whether this very text was the last to be kept: another process of ours wrote, and kept it first."""
+        newest = self.history.versions(prior.address, limit=1).versions
+        return bool(newest) and newest[0].hash == prior.hash
