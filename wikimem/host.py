@@ -1,0 +1,173 @@
+"""The two hooks that an agent needs: before the turn, after the turn.
+
+    host = MemoryHost(Client(vault="notes"), llm)
+    prompt_part = await host.on_before_turn(user_text)        # no LLM call, None when there is nothing
+    ...                                                       # the agent's own turn
+    await host.on_after_turn(user_text, assistant_text)       # returns at once; at most one LLM call behind it
+    await host.flush()                                        # at shutdown
+
+Both fail open: whatever goes wrong costs that turn's recall or that turn's memories, never the turn
+(`seeds/003`, the contract fixed there by its ADR-0001).
+"""
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from wikimem.api.async_client import AsyncClient
+from wikimem.api.client import Client
+from wikimem.api.local import LocalClient
+from wikimem.errors import WikimemError
+from wikimem.host_memory import Memory, memory_of
+from wikimem.host_prompt import (
+    MAX_ITEMS_PER_TURN,
+    ExtractedItem,
+    extraction_prompt,
+    injection_text,
+    parse_extraction,
+)
+from wikimem.store.vault import MemoryStore
+
+__all__ = ["DIARY_TOOL", "Llm", "MemoryHost"]
+
+_log = logging.getLogger("wikimem.host")
+
+Llm = Callable[[str], str | Awaitable[str]]
+"""The host's model: a prompt in, the reply's text out. A plain function runs in a worker thread."""
+
+DIARY_TOOL: Mapping[str, Any] = {
+    "name": "diary_append",
+    "description": (
+        "Write one event into the diary: what happened, in a sentence or two, in the user's language. Use it when "
+        "something happens that may be asked about later by its day. Entries are never changed afterwards. Link to a "
+        "memory with [[category:name]] only if you have seen that address."
+    ),
+    "parameters": {
+        "type": "object",
+        "properties": {
+            "content": {"type": "string", "description": "What happened; understandable by itself."},
+            "date": {"type": "string", "description": "YYYY-MM-DD, the user's local day. Left out: today."},
+            "time": {"type": "string", "description": "HH:MM, 24 hours, the user's local time. Left out: now."},
+        },
+        "required": ["content"],
+        "additionalProperties": False,
+    },
+}
+"""The diary as a tool of the agent, in the shape that function-calling models take; `run_diary_tool` handles a call."""
+
+
+class MemoryHost:
+    """Memory for one conversation.
+
+    `memory` is a `Client`, an `AsyncClient`, a `LocalClient`, a `MemoryStore` (indexed here), or any `Memory`.
+    `limit` and `budget_tokens` bound what is injected before a turn (hits; words or CJK characters). `owner` and
+    `source_conv` go into each memory as its provenance. `llm_timeout_s`: seconds for the one call after a turn.
+    """
+
+    def __init__(
+        self,
+        memory: Memory | MemoryStore | Client | LocalClient | AsyncClient,
+        llm: Llm,
+        *,
+        limit: int = 10,
+        budget_tokens: int = 800,
+        owner: str | None = None,
+        source_conv: str | None = None,
+        max_items_per_turn: int = MAX_ITEMS_PER_TURN,
+        llm_timeout_s: float = 120.0,
+    ) -> None:
+        self._memory = memory_of(memory)
+        self._llm = llm
+        self._limit = limit
+        self._budget_tokens = budget_tokens
+        self._owner = owner
+        self._source_conv = source_conv
+        self._most = max_items_per_turn
+        self._llm_timeout_s = llm_timeout_s
+        self._pending: set[asyncio.Task[None]] = set()
+        self._last: asyncio.Task[None] | None = None
+        self.related_names: list[str] = []
+
+    async def on_before_turn(self, user_text: str) -> str | None:
+        """Return the memory to put before this turn; None when there is none or it cannot be had.
+
+        What surfaced stands in `related_names`: the candidates for links after the turn.
+        """
+        self.related_names = []
+        try:
+            surfaced = await self._memory.retrieve(user_text, limit=self._limit, budget_tokens=self._budget_tokens)
+        except Exception as error:  # noqa: BLE001 - fail open: a broken memory must not break the chat
+            _log.warning("nothing is recalled for this turn: %s", error)
+            return None
+        self.related_names = [address for address, _ in surfaced]
+        return injection_text(surfaced) or None
+
+    async def on_after_turn(self, user_text: str, assistant_text: str) -> None:
+        """Start to memorize this turn and return at once."""
+        # The names of this turn: the next one may begin before this extraction is done.
+        turn = self._memorize(user_text, assistant_text, tuple(self.related_names), self._last)
+        task = asyncio.create_task(turn)
+        self._last = task
+        # The loop keeps only a weak reference to a task: one that nobody holds may vanish in mid-work.
+        self._pending.add(task)
+        task.add_done_callback(self._pending.discard)
+
+    async def flush(self) -> None:
+        """Wait for the turns that are being memorized: at a graceful shutdown, and in tests."""
+        while self._pending:
+            await asyncio.gather(*self._pending, return_exceptions=True)
+
+    async def run_diary_tool(self, arguments: Mapping[str, Any]) -> str:
+        """Handle a call of `DIARY_TOOL`; return what to tell the model, also when it could not be done."""
+        content, date, time = (arguments.get(key) for key in ("content", "date", "time"))
+        if not isinstance(content, str) or not content.strip():
+            return "Nothing was written: `content` must be a text."
+        if not all(part is None or isinstance(part, str) for part in (date, time)):
+            return "Nothing was written: `date` is YYYY-MM-DD and `time` is HH:MM."
+        try:
+            address = await self._memory.append(content, date=date, time=time, owner=self._owner)
+        except Exception as error:  # noqa: BLE001 - fail open: the model is told, the turn goes on
+            return f"Nothing was written: {error}"
+        return f"Written as {address}."
+
+    async def _memorize(
+        self, user_text: str, assistant_text: str, related: tuple[str, ...], before: asyncio.Task[None] | None
+    ) -> None:
+        try:
+            found = await self._extract(user_text, assistant_text, related)
+        except Exception as error:  # noqa: BLE001 - fail open: this turn is not memorized
+            _log.warning("this turn is not memorized: %s: %s", type(error).__name__, error)
+            found = []
+        if before is not None:
+            # In the turns' order, however fast each reply came: of two facts of one name the later one stays.
+            await asyncio.wait([before])
+        for item in found:
+            await self._keep(item)
+
+    async def _extract(self, user_text: str, assistant_text: str, related: tuple[str, ...]) -> list[ExtractedItem]:
+        prompt = extraction_prompt(
+            user_text,
+            assistant_text,
+            categories=await self._memory.categories(),
+            related=related,
+            most=self._most,
+        )
+        reply = await asyncio.wait_for(self._ask(prompt), self._llm_timeout_s)
+        found = parse_extraction(reply) if isinstance(reply, str) else []
+        return found[: self._most]
+
+    async def _ask(self, prompt: str) -> str:
+        if inspect.iscoroutinefunction(self._llm):
+            return str(await self._llm(prompt))
+        reply = await asyncio.to_thread(self._llm, prompt)
+        return await reply if inspect.isawaitable(reply) else reply
+
+    async def _keep(self, item: ExtractedItem) -> None:
+        try:
+            await self._memory.add(item, owner=self._owner, source_conv=self._source_conv)
+        except WikimemError as error:
+            _log.info("an item of this turn is left out: %s", error)
+        except Exception as error:  # noqa: BLE001 - fail open: this item is lost, the others are kept
+            _log.warning("an item of this turn could not be written: %s", error)
