@@ -264,7 +264,7 @@ def test_a_wrong_configuration_at_start_is_told_to_every_client_and_the_socket_s
     with running.config(f"[vaults.{running.name}.retrieval]\nbudget_tokenz = 1\n"):
         assert running.systemctl("restart", running.service).returncode != 0
         assert running.show("ExecMainStatus") == "78"
-        for _ in range(6):
+        for _ in range(5):
             eventually(lambda: running.show("ActiveState") in ("failed", "inactive"), "the daemon has given up")
             status, body = running.ask()
             assert (status, body["code"]) == (503, "config")
