@@ -86,6 +86,65 @@ def test_the_logs_command_shows_the_journal(running: Served) -> None:
     assert "serving the vault" in told.stdout
 
 
+def test_a_key_reaches_the_daemon_as_a_credential_and_nothing_else_shows_it(running: Served) -> None:
+    key = running.vault.parent / "my key 5%"
+    running.manager.run("tee", str(key), given="Zx81-not-to-be-seen", check=True)
+    table = f"""[vaults.{running.name}.embeddings]
+provider = "http"
+base_url = "http://127.0.0.1:9/v1"
+model = "none"
+api_key_file = "{key}"
+"""
+    try:
+        with running.config(table):
+            told = running.wikimem("service", "install", running.name)
+            assert told.returncode == 0, told.stdout + told.stderr
+            # Asked of the kernel: what every process of this user could read.
+            environ = variables(running)
+            assert not any("Zx81" in one for one in environ.values())
+            assert "Zx81" not in running.systemctl("show", running.service).stdout
+            assert "Zx81" not in running.own_lines()
+            if isinstance(running.manager, PrivateManager):
+                file = f"/proc/{running.pid()}/root{environ['CREDENTIALS_DIRECTORY']}/embeddings-api-key"
+                assert running.manager.root("cat", file).stdout == "Zx81-not-to-be-seen"
+    finally:
+        running.wikimem("service", "install", running.name)
+    assert "CREDENTIALS_DIRECTORY" not in variables(running), "without a key the drop-in is taken away"
+
+
+def variables(served: Served) -> dict[str, str]:
+    """Return the environment of the daemon's process, asked as root where its sandbox hides it from the user."""
+    ask = served.manager.root if isinstance(served.manager, PrivateManager) else served.manager.run
+    told = ask("cat", f"/proc/{served.pid()}/environ").stdout
+    if not told:
+        pytest.skip("the sandboxed process does not show its environment")
+    return dict(one.split("=", 1) for one in told.split("\0") if "=" in one)
+
+
+def test_the_log_level_is_taken_from_the_vaults_own_variables(running: Served) -> None:
+    if not running.manager.private:
+        pytest.skip("the person's own configuration folder is left alone")
+    file = f"{running.manager.home}/.config/wikimem/{running.name}.env"
+    running.manager.run("tee", file, given="WIKIMEM_LOG_LEVEL=debug\n", check=True)
+    running.systemctl("restart", running.service)
+    command = running.show("ExecMainPID")
+    told = running.manager.run("cat", f"/proc/{command}/cmdline").stdout.split("\0")
+    running.manager.run("rm", file, check=True)
+    running.systemctl("restart", running.service)
+    assert told[told.index("--log-level") + 1] == "debug"
+
+
+def test_without_the_sandbox_it_runs_too(running: Served) -> None:
+    sandboxed = running.show("PrivateUsers")
+    told = running.wikimem("service", "install", running.name, "--no-sandbox")
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert running.show("PrivateUsers") == "no"
+    assert running.show("NoNewPrivileges") == "yes"
+    assert running.finds("gyokuro") == ["tea:green"]
+    assert running.wikimem("service", "install", running.name).returncode == 0
+    assert running.show("PrivateUsers") == sandboxed
+
+
 # --- its life -----------------------------------------------------------------------------------------------------
 
 
