@@ -104,6 +104,13 @@ def test_an_erased_text_is_in_the_history_before_the_next_write_to_the_file(stor
     assert [version.content for version in store.versions("work:fresh").versions] == ["second", "first"]
 
 
+def test_the_text_of_the_write_just_before_is_among_them(store: MemoryStore) -> None:
+    store.add("work", "fresh", "first")
+    save_old_buffer(store)
+    store.add("work", "other", "x")
+    assert [one.content for one in store.history.versions("work:fresh").versions] == ["first"]
+
+
 def test_an_erased_diary_entry_is_kept_too(store: MemoryStore) -> None:
     store.diary.append("one", date="2026-07-21", time="10:00")
     store.diary.append("two", date="2026-07-21", time="10:00")

@@ -1,6 +1,6 @@
 """Texts that are in no file any more although nobody decided that: they go into the history, item by item."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from wikimem.pages.changes import Cause
 from wikimem.pages.items import RecallItem, content_hash
@@ -69,14 +69,16 @@ def keep_displaced(
     history.record_many([text for text in texts if not history.holds(text.address, text.hash)])
 
 
-def keep_unseen(log: WriteLog, history: History, path: str, page: Page | None, ts: str) -> list[NotedWrite]:
+def keep_unseen(
+    log: WriteLog, history: History, path: str, *, page: Page | None, ts: str, finished: Collection[int] = ()
+) -> list[NotedWrite]:
     """Put into the history the texts that we wrote lately and that an editor's save has made disappear.
 
     An editor that had the file open before our write saves its old buffer over it: then our text is in no file, and
     nobody has put it into the history. Returns the writes whose texts were saved so.
     """
     live = {one.hash for one in page.items} if page is not None else set[str]()
-    gone = [write for write in log.unseen(path) if write.text is None or write.text.hash not in live]
+    gone = [write for write in log.unseen(path, finished) if write.text is None or write.text.hash not in live]
     lost = [write for write in gone if write.text is not None and not history.holds(write.address, write.text.hash)]
     history.record_many([_lost(write, ts) for write in lost])
     log.mark_seen(write.id for write in gone)

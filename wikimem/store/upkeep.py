@@ -2,7 +2,7 @@
 
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -98,15 +98,19 @@ class Upkeep:
         """As in `Surroundings`: what is read then is a whole save."""
         self.disk.settle(path)
 
-    def before_write(self, path: str, current: bytes | None) -> None:
+    def before_write(self, path: str, current: bytes | None, finished: Collection[int]) -> None:
         """As in `Surroundings`: a text of ours that an editor's old buffer erased goes into the history."""
-        self.catch_up(path, current)
+        self.catch_up(path, current, finished)
         self.disk.tidy()
 
-    def catch_up(self, path: str, current: bytes | None) -> list[NotedWrite]:
-        """Keep those of our recent texts that are no longer in the file; return their writes."""
+    def catch_up(self, path: str, current: bytes | None, finished: Collection[int] = ()) -> list[NotedWrite]:
+        """Keep those of our recent texts that are no longer in the file; return their writes.
+
+        `finished` are writes that are done without being noted so yet.
+        """
         page = read_page(path, current, self.pages.layout) if current is not None else None
-        return keep_unseen(self.write_log, self.history, path, page, self._ts())
+        notes, history = self.write_log, self.history
+        return keep_unseen(notes, history, path, page=page, ts=self._ts(), finished=finished)
 
     def recover_writes(self, *, everywhere: bool = False) -> Recovered:
         """Decide the writes that were cut off, so that files, history and journal agree. Under the write lock.

@@ -6,7 +6,7 @@ item until it is seen in the file or in the history, and let a repeated idempote
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -111,10 +111,14 @@ class WriteLog:
         sql = f"SELECT id, {_COLUMNS} FROM writes WHERE path = ? ORDER BY id"  # noqa: S608 - our own columns
         return [_write(row) for row in self._state.query(sql, (os.fsencode(path),))]
 
-    def unseen(self, path: str) -> list[NotedWrite]:
-        """Return the finished writes to a file whose text has not been seen to live on elsewhere."""
-        sql = f"SELECT id, {_COLUMNS} FROM writes WHERE path = ? AND seen = 0 AND done = 1 ORDER BY id"  # noqa: S608
-        return [_write(row) for row in self._state.query(sql, (os.fsencode(path),))]
+    def unseen(self, path: str, finished: Collection[int] = ()) -> list[NotedWrite]:
+        """Return the finished writes to a file whose text has not been seen to live on elsewhere.
+
+        `finished` are those that are done without being noted so yet.
+        """
+        sql = f"SELECT done, id, {_COLUMNS} FROM writes WHERE path = ? AND seen = 0 ORDER BY id"  # noqa: S608
+        rows = self._state.query(sql, (os.fsencode(path),))
+        return [_write(row[1:]) for row in rows if row[0] == 1 or row[1] in finished]
 
     def mark_seen(self, ids: Iterable[int]) -> None:
         """Note that the texts of these writes are in the history by now, or were never texts."""

@@ -8,7 +8,7 @@ A crash between any two leaves a noted write that `store/recovery.py` decides at
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -57,8 +57,8 @@ class Surroundings(Protocol):
     def settle(self, path: str) -> None:
         """Wait for an editor that is saving this file."""
 
-    def before_write(self, path: str, current: bytes | None) -> None:
-        """Look at a file that is about to be written."""
+    def before_write(self, path: str, current: bytes | None, finished: Collection[int]) -> None:
+        """Look at a file that is about to be written; `finished` are writes that are done and not noted so yet."""
 
     def recover_writes(self) -> object:
         """Decide the writes that were cut off."""
@@ -134,7 +134,9 @@ class Writer:
                 planned = plan(read.data if read else None)
                 if planned.data == (read.data if read else None):
                     return planned
-                self._around.before_write(path, read.data if read else None)
+                with self._notes:
+                    finished = list(self._finished)
+                self._around.before_write(path, read.data if read else None, finished)
                 if self._once(path, planned, read, key):
                     self.note_change(path)
                     return planned

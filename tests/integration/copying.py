@@ -1,0 +1,99 @@
+"""A loop that keeps two folders equal, as a sync tool does: whole files, old times, conflict copies, no locks."""
+
+import hashlib
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+State = dict[str, str]
+
+
+def tree(root: Path) -> State:
+    """Return the hash of every file; one that vanishes meanwhile is not there."""
+    found: State = {}
+    for folder, _, names in os.walk(root):
+        for name in names:
+            path = Path(folder) / name
+            if name.startswith(".syncing-"):
+                continue
+            try:
+                found[str(path.relative_to(root))] = hashlib.sha256(path.read_bytes()).hexdigest()
+            except FileNotFoundError:
+                continue
+    return found
+
+
+@dataclass(slots=True)
+class CopyingLoop:
+    """Two roots and what they agreed on last."""
+
+    one: Path
+    other: Path
+    agreed: State = field(default_factory=dict)
+    conflicts: int = 0
+
+    def step(self) -> int:
+        """Look once and copy what changed; return how many files were touched."""
+        mine, theirs = tree(self.one), tree(self.other)
+        touched = 0
+        for path in sorted({*mine, *theirs, *self.agreed}):
+            left, right, last = mine.get(path), theirs.get(path), self.agreed.get(path)
+            if left == right:
+                self._agree(path, left)
+            elif right == last:
+                touched += self._carry(path, self.one, self.other, left, right)
+            elif left == last:
+                touched += self._carry(path, self.other, self.one, right, left)
+            elif left is None or right is None:
+                # Deleted here and changed there: the change wins.
+                source, target = (self.other, self.one) if left is None else (self.one, self.other)
+                touched += self._carry(path, source, target, left or right, None)
+            else:
+                touched += self._conflict(path, left, right)
+        return touched
+
+    def _agree(self, path: str, digest: str | None) -> None:
+        if digest is None:
+            self.agreed.pop(path, None)
+        else:
+            self.agreed[path] = digest
+
+    def _carry(self, path: str, source: Path, target: Path, wanted: str | None, replaced: str | None) -> int:
+        """Bring one file over, if both sides are still as they were seen."""
+        if _digest(target / path) != replaced or _digest(source / path) != wanted:
+            return 0
+        if wanted is None:
+            (target / path).unlink()
+        else:
+            data, stamp = (source / path).read_bytes(), (source / path).stat()
+            if hashlib.sha256(data).hexdigest() != wanted:
+                return 0
+            temporary = (target / path).with_name(f".syncing-{(target / path).name}")
+            temporary.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_bytes(data)
+            os.utime(temporary, ns=(stamp.st_mtime_ns, stamp.st_mtime_ns))
+            temporary.replace(target / path)
+        self._agree(path, wanted)
+        return 1
+
+    def _conflict(self, path: str, left: str, right: str) -> int:
+        """Both changed: the newer one keeps the name, the other one becomes a conflict copy on its own side."""
+        try:
+            newer_is_left = (self.one / path).stat().st_mtime_ns >= (self.other / path).stat().st_mtime_ns
+        except FileNotFoundError:
+            return 0
+        winner, loser = (self.one, self.other) if newer_is_left else (self.other, self.one)
+        if _digest(self.one / path) != left or _digest(self.other / path) != right:
+            return 0
+        self.conflicts += 1
+        stem, dot, suffix = Path(path).name.rpartition(".")
+        copy = (loser / path).with_name(f"{stem}.sync-conflict-20260721-{self.conflicts:06}-ABCDEFG{dot}{suffix}")
+        (loser / path).rename(copy)
+        return 1 + self._carry(path, winner, loser, left if newer_is_left else right, None)
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except FileNotFoundError:
+        return None
