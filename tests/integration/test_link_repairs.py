@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from wikimem.api.link_repairs import follow_renames_now
 from wikimem.pages.changes import Change
 from wikimem.pages.layout import Layout
 from wikimem.pages.relations import RELATIONS_FILE
@@ -82,6 +83,13 @@ def test_a_file_that_was_saved_meanwhile_is_refused_and_the_rest_is_done(store: 
     assert [path for path, _ in done.refused] == ["wiki/a.md"]
     assert b"old" in (store.root / "wiki/a.md").read_bytes()
     assert repair(store).paths == ("wiki/a.md",)
+
+
+def test_what_the_daemon_does_by_itself_is_the_same_in_one_go(store: MemoryStore) -> None:
+    done = follow_renames_now(store, {"b:old": "b:new"})
+    assert (done.links, done.relations, done.refused) == (5, 1, ())
+    assert [entry.detail for entry in store.journal_tail(10)] == ["links follow a rename"] * 3
+    assert follow_renames_now(store, {"b:old": "b:new"}) == Repaired(0, 0, (), ())
 
 
 def change(action: str, address: str, old: str | None = None) -> Change:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from wikimem.pages.page import Page, PageHeading
+from wikimem.search.multimap import Multimap
 from wikimem.text.names import fold_heading, fold_name
 
 Key = str
@@ -134,10 +135,10 @@ class Catalogue:
     def __init__(self) -> None:
         self._outlines: dict[str, Outline] = {}
         self._paths_by_category: dict[str, str] = {}
-        self._categories: dict[str, list[str]] = {}
-        self._files: dict[str, list[str]] = {}
-        self._labels: dict[str, list[str]] = {}
-        self._aliases: dict[str, list[str]] = {}
+        self._categories: Multimap[str] = Multimap()
+        self._files: Multimap[str] = Multimap()
+        self._labels: Multimap[str] = Multimap()
+        self._aliases: Multimap[str] = Multimap()
 
     def replace(self, page: Page) -> set[Key]:
         """Take a page as it is now; return the keys whose answer may differ from before."""
@@ -160,10 +161,10 @@ class Catalogue:
 
     def clear(self) -> None:
         """Forget everything."""
-        for index in (self._outlines, self._paths_by_category, self._categories, self._files):
+        self._outlines.clear()
+        self._paths_by_category.clear()
+        for index in (self._categories, self._files, self._labels, self._aliases):
             index.clear()
-        self._labels.clear()
-        self._aliases.clear()
 
     def outline(self, path: str) -> Outline | None:
         """Return a page's outline."""
@@ -176,55 +177,49 @@ class Catalogue:
 
     def files(self, folded_name: str) -> list[Outline]:
         """Return the pages of a folded file name."""
-        return [self._outlines[path] for path in self._files.get(folded_name, ())]
+        return [self._outlines[path] for path in self._files.get(folded_name)]
 
     def items(self, folded_category: str, folded_name: str) -> list[str]:
         """Return the addresses of the items whose category and name fold so."""
         found: list[str] = []
-        for path in self._categories.get(folded_category, ()):
+        for path in self._categories.get(folded_category):
             found += self._outlines[path].names.get(folded_name, ())
         return found
 
     def labelled(self, folded_name: str) -> list[str]:
         """Return the addresses of the wiki items of a folded name, wherever they are."""
-        return self._labels.get(folded_name, [])
+        return list(self._labels.get(folded_name))
 
     def aliased(self, folded_alias: str) -> list[Outline]:
         """Return the pages that have this alias."""
-        return [self._outlines[path] for path in self._aliases.get(folded_alias, ())]
+        return [self._outlines[path] for path in self._aliases.get(folded_alias)]
 
     def _add(self, outline: Outline) -> None:
         path = outline.path
         self._outlines[path] = outline
         self._paths_by_category[outline.category] = path
-        self._categories.setdefault(outline.folded_category, []).append(path)
-        self._files.setdefault(outline.file_name, []).append(path)
+        self._categories.add(outline.folded_category, path)
+        self._files.add(outline.file_name, path)
         for alias in outline.aliases:
-            self._aliases.setdefault(alias, []).append(path)
+            self._aliases.add(alias, path)
         if not outline.is_day:
             for name, addresses in outline.names.items():
-                self._labels.setdefault(name, []).extend(addresses)
+                for address in addresses:
+                    self._labels.add(name, address)
 
     def _drop(self, outline: Outline) -> None:
         path = outline.path
         del self._outlines[path]
         if self._paths_by_category.get(outline.category) == path:
             del self._paths_by_category[outline.category]
-        _take(self._categories, outline.folded_category, path)
-        _take(self._files, outline.file_name, path)
+        self._categories.discard(outline.folded_category, path)
+        self._files.discard(outline.file_name, path)
         for alias in outline.aliases:
-            _take(self._aliases, alias, path)
+            self._aliases.discard(alias, path)
         if not outline.is_day:
             for name, addresses in outline.names.items():
                 for address in addresses:
-                    _take(self._labels, name, address)
-
-
-def _take(index: dict[str, list[str]], key: str, value: str) -> None:
-    values = index[key]
-    values.remove(value)
-    if not values:
-        del index[key]
+                    self._labels.discard(name, address)
 
 
 def _differences(old: Outline | None, new: Outline | None) -> set[Key]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from wikimem.pages.relations import RELATIONS_FILE
 from wikimem.search.catalogue import Key
 from wikimem.search.edges import Edge
+from wikimem.search.multimap import Multimap
 from wikimem.search.resolve import NOWHERE, Resolution
 from wikimem.text.links import LinkSyntax
 
@@ -75,8 +76,8 @@ class EdgeTable:
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self.changed_sources: set[str] = set()
-        self._by_target: dict[str, set[Record]] = {}
-        self._by_key: dict[Key, set[Record]] = {}
+        self._by_target: Multimap[Record] = Multimap()
+        self._by_key: Multimap[Record] = Multimap()
 
     def settle(self, record: Record, resolution: Resolution, keys: tuple[Key, ...], *, is_edge: bool = True) -> None:
         """Give a record what it resolves to now, and the keys that decide it."""
@@ -84,7 +85,7 @@ class EdgeTable:
             self._forget_keys(record)
             record.keys = keys
             for key in keys:
-                self._by_key.setdefault(key, set()).add(record)
+                self._by_key.add(key, record)
         if resolution != record.resolution or is_edge != record.is_edge:
             self._forget_edge(record)
             record.resolution, record.is_edge = resolution, is_edge
@@ -93,7 +94,7 @@ class EdgeTable:
                 goal = record.goal
                 if goal is not None:
                     self.changed_sources.add(record.start)
-                    self._by_target.setdefault(goal, set()).add(record)
+                    self._by_target.add(goal, record)
 
     def move(self, record: Record, start: str) -> None:
         """Let a record begin at another item."""
@@ -108,24 +109,24 @@ class EdgeTable:
 
     def leading_to(self, goal: str) -> list[Edge]:
         """Return the edges that resolve to an address or a category key, by file and place."""
-        records = sorted(self._by_target.get(goal, ()), key=lambda record: (record.path or "", record.order))
+        records = sorted(self._by_target.get(goal), key=lambda record: (record.path or "", record.order))
         return [record.edge() for record in records]
 
     def starts_of(self, goal: str) -> Iterator[str]:
         """Yield where every edge that resolves to `goal` begins."""
-        for record in self._by_target.get(goal, ()):
+        for record in self._by_target.get(goal):
             yield record.start
 
     def depending_on(self, keys: Iterable[Key]) -> list[Record]:
         """Return the records that looked up any of the keys."""
         found: set[Record] = set()
         for key in keys:
-            found |= self._by_key.get(key, set())
+            found.update(self._by_key.get(key))
         return list(found)
 
     def _forget_keys(self, record: Record) -> None:
         for key in record.keys:
-            _discard(self._by_key, key, record)
+            self._by_key.discard(key, record)
         record.keys = ()
 
     def _forget_edge(self, record: Record) -> None:
@@ -135,11 +136,4 @@ class EdgeTable:
             goal = record.goal
             if goal is not None:
                 self.changed_sources.add(record.start)
-                _discard(self._by_target, goal, record)
-
-
-def _discard(index: dict[str, set[Record]], key: str, record: Record) -> None:
-    records = index[key]
-    records.discard(record)
-    if not records:
-        del index[key]
+                self._by_target.discard(goal, record)

@@ -7,6 +7,7 @@ would take whichever file it met first, the link is ambiguous here and both are 
 
 import posixpath
 import re
+import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -241,7 +242,8 @@ def _one_item(addresses: Sequence[str], written: str) -> Resolution:
         found = exact
     if not found:
         return NOWHERE
-    return Resolution("resolved", found[0], found[0].partition(":")[0])
+    # Interned: of 100,000 edges the categories are a few hundred.
+    return Resolution("resolved", found[0], sys.intern(found[0].partition(":")[0]))
 
 
 def _ambiguous(names: Iterable[str]) -> Resolution:
