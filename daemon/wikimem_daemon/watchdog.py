@@ -9,23 +9,15 @@ traceback into the journal, and `Restart=on-failure` starts a fresh process.
 import asyncio
 import faulthandler
 import logging
-import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from wikimem_daemon import systemd
-from wikimem_daemon.sandbox import WritableRoot
 
 _log = logging.getLogger("wikimem.watchdog")
-
-_ROOT_LOOK_S: Final = 1.0
-"""How often the vault's folder is looked at: two system calls. Until then an agent's writes are refused."""
-
 
 Probe: TypeAlias = Callable[[], object | None]
 """What a part of the daemon says about its work in hand. Cheap, called on the event loop, must not block.
@@ -51,18 +43,14 @@ class Watchdog:
         *,
         interval_s: float | None,
         patience_s: float,
-        root: WritableRoot | None = None,
         clock: Callable[[], float] = time.monotonic,
         feed: Callable[[], object] = lambda: systemd.notify("WATCHDOG=1"),
-        end: Callable[[], object] = lambda: os.kill(os.getpid(), signal.SIGTERM),
     ) -> None:
         self._probes = dict(probes)
         self._interval_s = interval_s
         self._patience_s = patience_s
-        self._root = root
         self._clock = clock
         self._feed = feed
-        self._end = end
         self._held: dict[str, _Held] = {}
         self._stuck: tuple[str, ...] = ()
 
@@ -83,25 +71,10 @@ class Watchdog:
         return stuck
 
     async def run(self) -> None:
-        """Look until the process has to start anew; returns at once where no watchdog waits for this process."""
+        """Look for ever; returns at once where no watchdog waits for this process."""
         while self._interval_s is not None:
             self.look()
-            if await self._root_was_lost(within_s=self._interval_s):
-                return
-
-    async def _root_was_lost(self, *, within_s: float) -> bool:
-        """Wait so long; end the process cleanly when only a new one may write to the vault (`Restart=always`)."""
-        until = self._clock() + within_s
-        while (left := until - self._clock()) > 0:
-            await asyncio.sleep(min(left, _ROOT_LOOK_S))
-            if self._root is not None and self._root.lost():
-                extra = {"event": "sandbox.root_replaced"}
-                _log.warning(
-                    "the vault's folder is another one now, read-only for this process: starting anew", extra=extra
-                )
-                self._end()
-                return True
-        return False
+            await asyncio.sleep(self._interval_s)
 
     def _is_stuck(self, name: str, token: object | None, now: float) -> bool:
         held = self._held.get(name)
@@ -131,14 +104,7 @@ def from_environment(probes: Mapping[str, Probe]) -> Watchdog:
     within twice that time, a hang of the loop itself within once.
     """
     limit = systemd.watchdog_limit()
-    vault = os.environ.get("WIKIMEM_VAULT", "")
-    return Watchdog(
-        probes,
-        interval_s=systemd.watchdog_interval(),
-        patience_s=limit if limit is not None else 0.0,
-        # The installed unit says where the vault is; the sandbox is that unit's.
-        root=WritableRoot(Path(vault)) if vault.startswith("/") else None,
-    )
+    return Watchdog(probes, interval_s=systemd.watchdog_interval(), patience_s=limit if limit is not None else 0.0)
 
 
 def trace_on_abort() -> None:

@@ -2,12 +2,9 @@
 
 import asyncio
 import logging
-from pathlib import Path
 
 import pytest
 
-from wikimem_daemon import watchdog
-from wikimem_daemon.sandbox import WritableRoot
 from wikimem_daemon.watchdog import Watchdog, from_environment
 
 
@@ -101,16 +98,6 @@ def test_being_stuck_is_said_once_and_getting_on_too(caplog: pytest.LogCaptureFi
         "no progress for 30 s: worker; the watchdog is not fed",
         "progress again: worker",
     ]
-
-
-def test_a_vault_that_only_a_new_process_may_write_to_ends_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watchdog, "_ROOT_LOOK_S", 0.001)
-    monkeypatch.setattr(WritableRoot, "lost", lambda _: True)
-    ended = []
-    root = WritableRoot(Path("/nowhere"), {})
-    dog = Watchdog({}, interval_s=10, patience_s=30, root=root, feed=lambda: None, end=lambda: ended.append(1))
-    asyncio.run(asyncio.wait_for(dog.run(), 5))
-    assert ended == [1]
 
 
 def test_without_a_supervisor_the_task_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
