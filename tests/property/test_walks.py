@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from wikimem.search.arcs import Adjacency
 from wikimem.search.edges import Direction, Related
 from wikimem.search.related import find_related
+from wikimem.search.walk import Walk
 
 WEIGHTS = st.one_of(st.sampled_from([1.0, 1.0, 2.0, 2.5]), st.floats(0.1, 10.0))
 ARCS = st.integers(2, 9).flatmap(
@@ -98,3 +99,27 @@ def test_arcs_patched_edit_by_edit_walk_like_arcs_laid_out_afresh(edits: list[tu
         for direction in DIRECTIONS:
             found = {item.address: item.weight for item in related(adjacency, direction, 4, None)}
             assert found == rounded(every_path(arcs, direction, 4, None))
+
+
+@settings(max_examples=200, deadline=None)
+@given(ARCS, st.integers(2, 5), st.integers(0, 30))
+def test_a_search_that_was_cut_says_so_and_its_paths_are_still_paths(
+    arcs: dict[tuple[int, int], float], depth: int, work: int
+) -> None:
+    adjacency = adjacency_of(arcs)
+    start = adjacency.node("0")
+    assert start is not None
+    table = adjacency.table("both")
+    walk = Walk(table, table, start, work)
+    best: dict[str, float] = {}
+    for hops, level in enumerate(walk.run(depth), start=1):
+        for node in range(table.nodes):
+            weight = float(level.weights[node])
+            if weight > 0:
+                path = [start, *level.between[node].tolist(), node]
+                assert len(set(path)) == len(path) == hops + 1
+                name = adjacency.name(node)
+                best[name] = max(weight, best.get(name, 0.0))
+    exact = rounded(every_path(arcs, "both", depth, None))
+    assert all(weight <= exact[name] + 1e-9 for name, weight in best.items())
+    assert walk.truncated or rounded(best) == exact
