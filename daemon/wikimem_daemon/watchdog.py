@@ -12,6 +12,7 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -95,6 +96,34 @@ class Watchdog:
         else:
             systemd.status("progress again")
             _log.log(25, "progress again: %s", ", ".join(self._stuck), extra={"event": "watchdog.recovered"})
+
+
+class ExecutorProbe:
+    """Whether the threads of an executor still take work: for each look a job that does nothing is put in line.
+
+    One job is in line at a time, so a worker that hangs (a dead network mount, a lock that is never let go) shows the
+    same token until the watchdog's patience is over. Work that takes longer than that patience must go elsewhere.
+    """
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self._waiting: Future[None] | None = None
+        self._asked = 0
+
+    def __call__(self) -> object | None:
+        """Return the number of the job that is in line, None when the last one was done."""
+        if self._waiting is not None and not self._waiting.done():
+            return self._asked
+        self._asked += 1
+        try:
+            self._waiting = self._executor.submit(_nothing)
+        except RuntimeError:  # it was shut down: the process is on its way out
+            self._waiting = None
+        return None
+
+
+def _nothing() -> None:
+    return
 
 
 def from_environment(probes: Mapping[str, Probe]) -> Watchdog:

@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 
 import pytest
 
-from wikimem_daemon.watchdog import Watchdog, from_environment
+from wikimem_daemon.watchdog import ExecutorProbe, Watchdog, from_environment
 
 
 class Part:
@@ -98,6 +99,42 @@ def test_being_stuck_is_said_once_and_getting_on_too(caplog: pytest.LogCaptureFi
         "no progress for 30 s: worker; the watchdog is not fed",
         "progress again: worker",
     ]
+
+
+class Threads(Executor):
+    """An executor whose one thread is the test: jobs are done when it says so."""
+
+    def __init__(self) -> None:
+        self.line: list[Future[None]] = []
+
+    def submit(self, *_: object, **__: object) -> "Future[None]":  # type: ignore[override]  # only this form is used
+        self.line.append(Future())
+        return self.line[-1]
+
+    def work(self) -> None:
+        self.line[-1].set_result(None)
+
+
+def test_an_executor_whose_thread_hangs_is_stuck_and_one_that_works_is_not() -> None:
+    threads = Threads()
+    world = World()
+    probe = ExecutorProbe(threads)
+    world.dog = Watchdog({"writer": probe}, interval_s=10, patience_s=30, clock=lambda: world.now, feed=world._feed)
+    for _ in range(10):
+        assert world.after(10) == ()
+        threads.work()
+    assert world.after(10) == ()
+    assert [world.after(10) for _ in range(5)] == [(), (), (), (), ("writer",)]
+    assert len(threads.line) == 11, "one job in line, however often it is looked"
+    threads.work()
+    assert world.after(10) == ()
+
+
+def test_an_executor_that_was_shut_down_is_not_stuck() -> None:
+    threads = ThreadPoolExecutor(1)
+    probe = ExecutorProbe(threads)
+    threads.shutdown()
+    assert [probe(), probe()] == [None, None]
 
 
 def test_without_a_supervisor_the_task_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
