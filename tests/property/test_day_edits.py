@@ -1,6 +1,6 @@
 """A diary entry goes where its time belongs, and nothing else moves."""
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.property.strategies import contents, files, provenance, times
@@ -26,7 +26,6 @@ def cleaned(content: str, data: bytes = b"") -> str:
         raise
 
 
-@settings(max_examples=300)
 @given(files(), times(), contents(), provenance())
 def test_an_entry_reads_back_and_every_other_section_stays(
     data: bytes, time: str, content: str, owner: str | None
@@ -51,7 +50,6 @@ def test_an_entry_reads_back_and_every_other_section_stays(
         assert new[len(old.rstrip(b" \t\r\n")) :].strip(b" \t\r\n") in endings
 
 
-@settings(max_examples=300)
 @given(files(), times(), contents())
 def test_an_entry_stands_after_the_last_that_is_not_later(data: bytes, time: str, content: str) -> None:
     cleaned(content, data)

@@ -4,7 +4,7 @@ import contextlib
 import re
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.property.strategies import any_bytes, contents, files, files_with_item, item_names, provenance
@@ -63,7 +63,6 @@ def test_cleaning_twice_changes_nothing_more(content: str) -> None:
     assert clean_content(once) == once
 
 
-@settings(max_examples=300)
 @given(files(), item_names(), contents(), provenance())
 def test_what_is_put_reads_back_as_it_was_cleaned(data: bytes, name: str, content: str, owner: str | None) -> None:
     expected = cleaned(content, data)
@@ -84,7 +83,6 @@ def test_a_new_file_holds_the_one_item(name: str, content: str, owner: str | Non
     assert [one.content for one in read_wiki_page(PATH, edit.data, LAYOUT).items] == [expected]
 
 
-@settings(max_examples=300)
 @given(files(), item_names(), contents())
 def test_a_new_item_leaves_every_byte_before_it_alone(data: bytes, name: str, content: str) -> None:
     cleaned(content, data)
@@ -97,7 +95,6 @@ def test_a_new_item_leaves_every_byte_before_it_alone(data: bytes, name: str, co
     assert edit.data.endswith((b"\n", b"\r")) == (data.endswith((b"\n", b"\r")) or data in (b"", b"\xef\xbb\xbf"))
 
 
-@settings(max_examples=300)
 @given(files_with_item(), contents())
 def test_an_update_leaves_every_byte_outside_the_item_alone(data: bytes, content: str) -> None:
     cleaned(content, data)
@@ -116,7 +113,6 @@ def test_an_update_leaves_every_byte_outside_the_item_alone(data: bytes, content
         assert len(after.sections) == len(doc.sections)
 
 
-@settings(max_examples=300)
 @given(files_with_item(), contents())
 def test_updating_collapses_the_duplicates_of_that_name_only(data: bytes, content: str) -> None:
     cleaned(content, data)
@@ -140,7 +136,6 @@ def test_updating_collapses_the_duplicates_of_that_name_only(data: bytes, conten
             assert data[before.start : before.end].rstrip(b" \t\r\n") in (raw, ended)
 
 
-@settings(max_examples=300)
 @given(st.one_of(files(), files_with_item()), item_names())
 def test_a_removal_leaves_every_other_item_alone(data: bytes, name: str) -> None:
     before = read_wiki_page(PATH, data, LAYOUT)
@@ -156,7 +151,6 @@ def test_a_removal_leaves_every_other_item_alone(data: bytes, name: str) -> None
     assert list(read_wiki_page(PATH, edit.data, LAYOUT).items) == others
 
 
-@settings(max_examples=300)
 @given(files(), item_names(), contents())
 def test_adding_and_removing_gives_back_the_same_bytes(data: bytes, name: str, content: str) -> None:
     cleaned(content, data)
@@ -186,7 +180,6 @@ def test_content_that_would_close_open_properties_is_refused() -> None:
 EDITS = st.lists(st.tuples(st.sampled_from(("a", "b", "Café", "x y")), st.none() | contents()), max_size=6)
 
 
-@settings(max_examples=300)
 @given(st.one_of(files(), files_with_item()), EDITS)
 def test_after_any_edits_a_file_holds_what_a_dictionary_would(data: bytes, edits: list[tuple[str, str | None]]) -> None:
     def read(current: bytes | None) -> dict[str, str]:
@@ -211,7 +204,6 @@ def test_after_any_edits_a_file_holds_what_a_dictionary_would(data: bytes, edits
         assert read(current) == model
 
 
-@settings(max_examples=300)
 @given(files(), contents())
 def test_a_preamble_is_edited_like_an_item_and_costs_no_other(data: bytes, content: str) -> None:
     layout = Layout(preamble_items=True)

@@ -1,5 +1,6 @@
 """The diary: where an entry goes, under which day and minute, and what is whose."""
 
+import time
 from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
@@ -148,8 +149,18 @@ def test_an_instant_is_filed_where_it_was_and_kept_as_utc() -> None:
     )
 
 
-def test_an_instant_without_an_offset_is_utc() -> None:
+def test_an_instant_without_an_offset_is_utc_wherever_the_host_is(monkeypatch: pytest.MonkeyPatch) -> None:
     naive = at("2026-07-21T06:30:00")
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        found = local_entry(naive, None, None, naive, BERLIN)
+    time.tzset()
+    assert found == ("2026-07-21", "08:30", "2026-07-21T06:30:00+00:00")
+
+
+def test_an_instant_with_an_offset_is_filed_by_the_given_zone() -> None:
+    naive = at("2026-07-21T06:30:00+00:00")
     assert local_entry(naive, None, None, naive, BERLIN) == ("2026-07-21", "08:30", "2026-07-21T06:30:00+00:00")
 
 

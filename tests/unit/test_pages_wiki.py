@@ -321,3 +321,15 @@ def test_links_tags_headings_and_ids_know_their_item() -> None:
         (2, "preferences:b [[h]]"),
         (1, None),
     ]
+
+
+def test_lines_of_links_outside_items_are_right_under_any_line_end() -> None:
+    data = "# n [[a]]\r\n\r\nx\ry\n[[b]]\r\n\r## i [[c]]\rz\n\n## j [[d]]\r\n"
+    page = read_wiki_page("wiki/preferences.md", data.encode(), LAYOUT)
+    assert [(one.link.target, one.line) for one in page.links] == [("a", 1), ("b", 5), ("c", 7), ("d", 10)]
+
+
+def test_a_property_link_that_yaml_hides_is_put_at_the_top_and_the_next_in_its_line() -> None:
+    data = '---\na: "[[one]]"\nb: "[[tw\\u006f]]"\nc:\n  - "[[three]]"\nd: [[no]]\n---\n'
+    page = read_wiki_page("wiki/preferences.md", data.encode(), LAYOUT)
+    assert [(one.link.target, one.line) for one in page.links] == [("two", 1), ("one", 2), ("three", 5)]

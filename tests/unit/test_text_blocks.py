@@ -68,6 +68,7 @@ def test_a_fence_closes_by_its_own_mark_and_at_least_its_length(source: str, exp
         ("> ```\n## a", ["2:a"]),
         ("> ## no\n## a", ["2:a"]),
         ("-\tx\n\n   ## a", ["2:a"]),
+        ("-      code\n\n  ## no", []),
     ],
 )
 def test_a_heading_inside_a_list_item_or_quote_is_none_of_the_file(source: str, expected: list[str]) -> None:

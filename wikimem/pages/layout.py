@@ -74,7 +74,7 @@ class Layout:
         """Tell whether a path lies in `templates/` of the vault, the wiki or the diary (obsidian.md, section 3)."""
         for folder in (".", self.wiki_dir, self.diary_dir):
             below = _below(path, folder)
-            if below is not None and below.split("/", 1)[0].casefold() == "templates" and "/" in below:
+            if below is not None and below.split("/", 1)[0].casefold() == "templates":
                 return True
         return False
 

@@ -155,9 +155,7 @@ def _sections_of(doc: Document, parts: list[Part]) -> list[Section]:
 
 
 def _is_bare(doc: Document, category: str) -> bool:
-    """Tell whether nothing of a person's is left: no frontmatter, and at most the title that a new file gets."""
-    if doc.frontmatter is not None:
-        return False
+    """Tell whether nothing of a person's is left: no properties, and at most the title that a new file gets."""
     rest = doc.data[doc.bom :].strip()
     if not rest:
         return True
