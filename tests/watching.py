@@ -4,13 +4,12 @@ Tests script what a kernel may do beside that: lose events, overflow, run out of
 """
 
 import asyncio
-import errno
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from wikimem_daemon.choose import Choice
-from wikimem_daemon.watcher import Mode, Observation, WatchesExhausted
+from wikimem_daemon.watcher import Mode, Observation, watches_exhausted
 
 Snapshot = dict[str, tuple[int, int, bytes]]
 
@@ -53,7 +52,7 @@ class SnapshotWatcher:
 
     def enter(self, folder: str) -> None:
         if folder not in self._entered and len(self._entered) >= self._room:
-            raise WatchesExhausted("fs.inotify.max_user_watches", os.strerror(errno.ENOSPC))
+            raise watches_exhausted("fs.inotify.max_user_watches")
         self._entered[folder] = self._look(folder)
 
     def follow(self, path: str, target: str) -> None: ...

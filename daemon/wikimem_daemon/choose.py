@@ -9,7 +9,7 @@ from pathlib import Path
 
 from wikimem_daemon.disk import FAT_RACY_NS, RACY_NS
 from wikimem_daemon.polling import PollingWatcher
-from wikimem_daemon.watcher import Watcher, WatchesExhausted
+from wikimem_daemon.watcher import CannotWatch, Watcher
 
 Now = Callable[[], float]
 
@@ -78,23 +78,25 @@ def choose(
         return Choice(makers.native(root))
     if mode == "auto":
         for place in [root, *(root / folder for folder in folders)]:
-            kind = file_system(place.resolve())
-            if kind not in LOCAL:
-                return Choice(
-                    makers.polling(root, poll_s),
-                    f"{place} lies on {kind or 'an unknown file system'}, where changes are not always announced",
-                )
+            try:
+                check_device(place)
+            except CannotWatch as error:
+                return fall_back(root, error, poll_s=poll_s, make=makers)
     return Choice(makers.inotify(root, now))
 
 
-def fall_back(root: Path, error: WatchesExhausted, *, poll_s: float, make: "Makers | None" = None) -> Choice:
-    """Return a polling watcher in place of one that the kernel has no room for."""
+def fall_back(root: Path, error: CannotWatch, *, poll_s: float, make: "Makers | None" = None) -> Choice:
+    """Return a polling watcher in place of one that cannot see everything."""
     makers = make or Makers()
-    return Choice(
-        makers.polling(root, poll_s),
-        f"the kernel has no inotify watches left ({error.setting})",
-        f"raise it, for example: sudo sysctl {error.setting}=524288, then restart the daemon",
-    )
+    return Choice(makers.polling(root, poll_s), error.reason, error.hint)
+
+
+def check_device(place: Path) -> None:
+    """Raise `CannotWatch` when a folder of the vault lies on a file system that does not announce every change."""
+    kind = file_system(place.resolve())
+    if kind not in LOCAL:
+        reason = f"{place} lies on {kind or 'an unknown file system'}, where changes are not always announced"
+        raise CannotWatch(reason, "set `mode` in `[watch]` if you know better")
 
 
 def _inotify(root: Path, now: Now) -> Watcher:

@@ -23,6 +23,7 @@ _log = logging.getLogger("wikimem.changes")
 
 _FORGET_AGE_S = 120.0
 _MAX_REMEMBERED = 5_000
+_TELL_AT_ONCE = 500  # a vault of 20,000 notes that went must not stop the loop
 
 Ids = tuple[tuple[str, int, str], ...]
 
@@ -86,6 +87,8 @@ class Consequences:
         self._pool = Pool()
         self._gone: dict[str, _Gone] = {}
         self._recent: dict[str, _Recent] = {}
+        self._recent_by_text: dict[str, set[str]] = {}
+        self._earliest: float | None = None
         self._young: dict[str, float] = {}
         self._reborn: dict[str, dict[str, str]] = {}
         self._warned_mass = False
@@ -99,7 +102,7 @@ class Consequences:
 
     def next_due(self) -> float | None:
         """Return the monotonic time at which the next removal is told."""
-        return min((gone.due for gone in self._gone.values()), default=None)
+        return self._earliest
 
     def load_gone(self, rows: Iterable[GoneRow]) -> None:
         """Take up the removals that an earlier process had not told yet."""
@@ -109,6 +112,7 @@ class Consequences:
             fields["tags"] = tuple(fields["tags"])
             self._pool.add(Held(row.item_id, row.path, RecallItem(**fields), file_hash=row.file_hash))
             self._gone[row.item_id] = _Gone(now, now, "offline", whole=False)
+            self._earliest = now
 
     def take(self, effects: Sequence[Effect], *, patient: bool = True) -> dict[str, Ids]:
         """Work out what a batch of effects means; return the ids of each file's items.
@@ -133,14 +137,24 @@ class Consequences:
     def tell_due(self, files_known: int) -> int:
         """Tell the removals whose grace period is over; return how many. `files_known` are those still there."""
         now = self._now()
-        due = [item_id for item_id, gone in self._gone.items() if gone.due <= now]
-        if due and self._is_mass(files_known):
-            due = [item_id for item_id in due if self._gone[item_id].since + GRACE_MASS_S <= now]
+        mass = None
+        due: list[str] = []
+        for item_id, gone in self._gone.items():
+            if gone.due > now:
+                continue
+            mass = self._is_mass(files_known) if mass is None else mass
+            if not mass or gone.since + GRACE_MASS_S <= now:
+                due.append(item_id)
+            if len(due) == _TELL_AT_ONCE:
+                break
         for item_id in due:
             gone = self._gone.pop(item_id)
             self._tell_removed(self._pool.take(item_id), gone.cause)
         if not self._gone:
             self._warned_mass = False
+        self._earliest = min((gone.due for gone in self._gone.values()), default=None)
+        if mass and self._earliest is not None:
+            self._earliest = max(self._earliest, now + 1.0)
         self._forget_old(now)
         return len(due)
 
@@ -177,9 +191,10 @@ class Consequences:
         """Put what went into the pool, where what came in the same batch may find it."""
         now = self._now()
         for held, effect, wait in batch.removed:
-            self._recent.pop(held.id, None)
+            self._forget_recent(held.id)
             self._pool.add(held)
             self._gone[held.id] = _Gone(now, now + wait, effect.cause, whole=effect.entry is None)
+            self._earliest = now + wait if self._earliest is None else min(self._earliest, now + wait)
 
     def _welcome(self, batch: _Batch) -> None:
         pairs, added = self._pool.pair(batch.added)
@@ -203,7 +218,7 @@ class Consequences:
         if old.address == item.address and old.content == item.content:
             return []
         renamed = old.address != item.address
-        self._recent.pop(held.id, None)
+        self._forget_recent(held.id)
         self._keep_prior(held, item, "rename" if renamed else "update", cause)
         action: Literal["rename", "update"] = "rename" if renamed else "update"
         return [(self._change(held.id, action, item, old.address if renamed else None, cause), None)]
@@ -263,16 +278,26 @@ class Consequences:
         It is the other half of a move whose target was saved first.
         """
         now, text = self._now(), held.item.content
-        alive = [one for one in self._recent.values() if one.until >= now and one.path != held.path]
-        found = [one for one in alive if one.item.content == text] if text else []
+        same = [self._recent[item_id] for item_id in self._recent_by_text.get(text, ())] if text else []
+        found = [one for one in same if one.until >= now and one.path != held.path]
         named = [one for one in found if one.item.name == held.item.name] or found
         if len(named) != 1:
             return None
-        return self._recent.pop(named[0].item_id)
+        self._forget_recent(named[0].item_id)
+        return named[0]
+
+    def _forget_recent(self, item_id: str) -> None:
+        one = self._recent.pop(item_id, None)
+        if one is not None:
+            same = self._recent_by_text[one.item.content]
+            same.discard(item_id)
+            if not same:
+                del self._recent_by_text[one.item.content]
 
     def _remember(self, item_id: str, one: New) -> None:
         if len(self._recent) < _MAX_REMEMBERED:
             self._recent[item_id] = _Recent(item_id, one.path, one.item, self._now() + GRACE_SHORTENED_S)
+            self._recent_by_text.setdefault(one.item.content, set()).add(item_id)
         if len(self._young) < _MAX_REMEMBERED:
             self._young[item_id] = self._now()
 
@@ -296,7 +321,8 @@ class Consequences:
 
     def _forget_old(self, now: float) -> None:
         self._young = {one: since for one, since in self._young.items() if now - since < _FORGET_AGE_S}
-        self._recent = {item_id: one for item_id, one in self._recent.items() if one.until >= now}
+        for item_id in [item_id for item_id, one in self._recent.items() if one.until < now]:
+            self._forget_recent(item_id)
 
     def take_reborn(self) -> dict[str, dict[str, str]]:
         """Return, by file, which new ids turned out to be old items' since the last call."""

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from inotify_simple import Event, INotify, flags
 
-from wikimem_daemon.watcher import Mode, Observation, WatchesExhausted
+from wikimem_daemon.watcher import Mode, Observation, watches_exhausted
 
 _log = logging.getLogger("wikimem.watcher")
 
@@ -72,7 +72,8 @@ class InotifyWatcher:
         self._clock = clock
         self._open_queue = open_queue
         self._queue: INotify | None = None
-        self._by_wd: dict[int, str] = {}
+        # One inode has one watch, and may be reached by several paths (a bind mount).
+        self._by_wd: dict[int, dict[str, None]] = {}
         self._by_folder: dict[str, int] = {}
         self._followed: dict[tuple[str, str], str] = {}
         self._writing: dict[str, float] = {}
@@ -105,7 +106,7 @@ class InotifyWatcher:
             self._queue = self._open_queue()
         except OSError as error:
             if error.errno == errno.EMFILE:
-                raise WatchesExhausted(USER_INSTANCES, str(error)) from error
+                raise watches_exhausted(USER_INSTANCES) from error
             raise
         try:
             self.enter("")
@@ -122,17 +123,12 @@ class InotifyWatcher:
             wd: int = queue.add_watch(self._root / folder if folder else self._root, _MASK)
         except OSError as error:
             if error.errno == errno.ENOSPC:
-                raise WatchesExhausted(USER_WATCHES, str(error)) from error
+                raise watches_exhausted(USER_WATCHES) from error
             raise
-        before = self._by_folder.get(folder)
-        if before is not None and before != wd:
+        if self._by_folder.get(folder) not in (None, wd):
             # The folder was removed and made again: the kernel watches the new inode under a new number.
-            self._unwatch(before)
-        elsewhere = self._by_wd.get(wd)
-        if elsewhere is not None and elsewhere != folder:
-            # The same inode under a new name: the move's own event was lost in an overflow.
-            self._by_folder.pop(elsewhere, None)
-        self._by_wd[wd] = folder
+            self._unwatch(folder)
+        self._by_wd.setdefault(wd, {})[folder] = None
         self._by_folder[folder] = wd
 
     def follow(self, path: str, target: str) -> None:
@@ -146,7 +142,7 @@ class InotifyWatcher:
         """As in `Watcher`."""
         wanted = folders | {""} | {parent for parent, _ in self._followed}
         for folder in [known for known in self._by_folder if known not in wanted]:
-            self._unwatch(self._by_folder[folder])
+            self._unwatch(folder)
 
     def forget_writing(self, path: str) -> None:
         """As in `Watcher`."""
@@ -186,9 +182,11 @@ class InotifyWatcher:
         if event.mask & flags.Q_OVERFLOW:
             batch.overflow = True
             return
-        folder = self._by_wd.get(event.wd)
-        if folder is None:
-            return  # a watch that was let go: what it still had queued is covered by the listing that let it go
+        # A watch that was let go is not here: what it still had queued is covered by the listing that let it go.
+        for folder in tuple(self._by_wd.get(event.wd, ())):
+            self._take_in(event, folder, batch)
+
+    def _take_in(self, event: Event, folder: str, batch: _Batch) -> None:
         if event.mask & (_SELF_GONE | flags.IGNORED):
             self._take_self(event, folder, batch)
         elif not event.name:
@@ -222,8 +220,9 @@ class InotifyWatcher:
 
     def _note_writer(self, event: Event, path: str) -> None:
         if event.mask & flags.MODIFY:
-            if len(self._writing) < _MAX_OPEN_WRITERS or path in self._writing:
-                self._writing[path] = self._clock()
+            self._writing[path] = self._clock()
+            if len(self._writing) > _MAX_OPEN_WRITERS:
+                self._forget_quiet_writers()
         elif event.mask & (flags.CLOSE_WRITE | flags.DELETE):
             self._writing.pop(path, None)
         elif event.mask & flags.MOVED_FROM:
@@ -237,15 +236,23 @@ class InotifyWatcher:
             else:
                 self._writing[path] = since
 
+    def _forget_quiet_writers(self) -> None:
+        """Drop the half that wrote longest ago: most are temporary files that nobody asks about."""
+        oldest = sorted(self._writing, key=self._writing.__getitem__)
+        for path in oldest[: len(oldest) // 2]:
+            del self._writing[path]
+
     def _unwatch_tree(self, folder: str) -> None:
         below = f"{folder}/" if folder else ""
         for known in [name for name in self._by_folder if name == folder or name.startswith(below)]:
-            self._unwatch(self._by_folder[known])
+            self._unwatch(known)
 
-    def _unwatch(self, wd: int) -> None:
-        folder = self._by_wd.pop(wd, None)
-        if folder is not None and self._by_folder.get(folder) == wd:
-            del self._by_folder[folder]
-        if self._queue is not None:
-            with suppress(OSError):  # EINVAL: the kernel has dropped it already, with the folder
-                self._queue.rm_watch(wd)
+    def _unwatch(self, folder: str) -> None:
+        wd = self._by_folder.pop(folder)
+        folders = self._by_wd.get(wd, {})
+        folders.pop(folder, None)
+        if not folders:
+            self._by_wd.pop(wd, None)
+            if self._queue is not None:
+                with suppress(OSError):  # EINVAL: the kernel has dropped it already, with the folder
+                    self._queue.rm_watch(wd)

@@ -322,6 +322,11 @@ class Mirror:
         restamped, self._restamped = self._restamped, set()
         return [self.entries[path] for path in restamped if path in self.entries]
 
+    def knows_below(self, folder: str) -> bool:
+        """Say whether any file below a folder is known."""
+        prefix = f"{folder}/" if folder else ""
+        return any(known == folder or known.startswith(prefix) for known in self.by_folder)
+
     def below(self, folder: str) -> list[str]:
         """Return every known path below a folder."""
         prefix = f"{folder}/" if folder else ""

@@ -19,8 +19,9 @@ from wikimem.store.history import History
 from wikimem.store.manifest import Manifest
 from wikimem.store.state import State
 from wikimem_daemon.alarm import Alarm
-from wikimem_daemon.choose import Choice, choose, racy_ns_on
+from wikimem_daemon.choose import Choice, check_device, choose, racy_ns_on
 from wikimem_daemon.clock import Clock, ClockWatch, SystemClock, timestamp
+from wikimem_daemon.comparisons import Comparisons
 from wikimem_daemon.consequences import Consequences
 from wikimem_daemon.disk import Disk
 from wikimem_daemon.feed import ChangesPage, Feed
@@ -32,20 +33,19 @@ from wikimem_daemon.ownwrites import OwnWrites
 from wikimem_daemon.placing import Placing
 from wikimem_daemon.saver import Saver
 from wikimem_daemon.sidebands import Sidebands
+from wikimem_daemon.slices import Around, Slices
 from wikimem_daemon.survey import SurveyedDisk, Surveyor, Surveys
 from wikimem_daemon.tree import Tree
 from wikimem_daemon.unsaved import Keeper
 from wikimem_daemon.vigil import Vigil
-from wikimem_daemon.watcher import Watcher, WatchesExhausted
-from wikimem_daemon.worklist import FinishFolder, LastGood, ListFolder, LookAt, Marker, TakeEntries, Work, WorkList
+from wikimem_daemon.watcher import CannotWatch, Watcher
+from wikimem_daemon.worklist import LookAt, WorkList
 
 __all__ = ["FedPages", "Freshness", "Reconciler", "WatchStatus"]
 
 _log = logging.getLogger("wikimem.reconcile")
 
-SLICE_S = 0.002  # a request takes several turns of the loop, and each waits for one slice
 INLINE_S = 0.005  # what a request does itself before it lets the slices do it
-SETTLE_EVERY = 100
 TICK_S = 1.0
 ROOT_LOST_TICK_S = 0.2
 POLL_S = 2.0
@@ -105,6 +105,8 @@ class Reconciler:
             settle=self._settle,
         )
         self._tree = Tree(self._mirror, self._disk, self._work, self._placing, self._on_duty)
+        if mode == "auto":
+            self._tree.check_device = lambda folder: check_device(root / folder)
         self._mirror.around = self._tree
         poll_s = min(scan_interval_s, POLL_S)
         self._vigil = Vigil(
@@ -116,13 +118,27 @@ class Reconciler:
             is_hollow=self._tree.is_empty_where_it_was_full,
         )
         self._sidebands = Sidebands(self._raw, sidebands or {})
-        self._compared: tuple[float, str | None, str | None] = (0.0, None, None)
-        self._comparisons = self._without_change = 0
+        self._comparisons = Comparisons(
+            self._work,
+            self._tree,
+            made=lambda: self._consequences.made,
+            now=self._clock.monotonic,
+            ts=self._ts,
+            finished=self._compared,
+        )
         self._retry_at = self._retry_s = 0.0
         self._mounts = MountWatch()
         self._moved = asyncio.Event()
-        self._pump: asyncio.Task[None] | None = None
         self._surveys = Surveys(self._disk, self._surveyor, self._compare_surveyed)
+        around = Around(
+            settle=self._settle,
+            is_first_diff=lambda: self.partial and not self._mirror.baseline,
+            is_lost=lambda: self._vigil.lost is not None,
+            cannot_watch=self._cannot_watch,
+            between=self._drain,
+            idle=self._arm,
+        )
+        self._slices = Slices(self._work, self._mirror, self._tree, around, self._clock.monotonic)
         self._alarm = Alarm(self.tick, now=self._clock.monotonic, due=self._due_times, limit=self._tick_s)
 
     def _on_duty(self) -> Watcher | None:
@@ -149,10 +165,7 @@ class Reconciler:
         """Stop, and keep what is not kept yet."""
         self._alarm.close()
         await self._surveys.close()
-        if self._pump is not None:
-            self._pump.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._pump
+        await self._slices.close()
         self._vigil.close()
         self._mounts.close()
         self._settle()
@@ -172,28 +185,27 @@ class Reconciler:
                 pause = max(min(quiet, deadline) - self._clock.monotonic(), 0.001)
                 await asyncio.wait_for(self._moved.wait(), pause)
             done = await self._catch_up(deadline)
-        return self._freshness(done, asked=timeout_s > 0 or self._vigil.exact)
+        return self._freshness(done, asked=timeout_s > 0 or self._vigil.is_direct)
 
     async def _catch_up(self, deadline: float) -> bool:
-        if not self._vigil.exact and self._vigil.lost is None:
-            if deadline <= self._clock.monotonic():
-                return False
-            return await self._within(asyncio.shield(self._surveys.soon()), deadline)
+        if not self._vigil.is_direct:
+            return await self._survey_within(deadline)
         self._check_root()
         if self._mounts.changed():
             self._tree.note_places()
         self._drain()
         self._look_at_due()
         # While the slices are at it, a request adds none of its own: twenty would stop the loop for all.
-        done = self._run(INLINE_S) if self._pump is None or self._pump.done() else not len(self._work)
+        done = self._slices.run(INLINE_S) if not self._slices.running else not len(self._work)
         if not done:
-            marker = self._work.mark(asyncio.get_running_loop())
-            self._start_pump()
-            done = await self._within(marker, deadline)
-        if done and not self._vigil.exact and self._vigil.lost is None:
-            # The kernel ran out of watches meanwhile, so the drain was not everything.
-            return await self._within(asyncio.shield(self._surveys.soon()), deadline)
-        return done
+            done = await self._within(self._slices.reach(), deadline)
+        # The kernel may have run out of watches meanwhile: then the drain was not everything.
+        return done if self._vigil.is_direct else await self._survey_within(deadline)
+
+    async def _survey_within(self, deadline: float) -> bool:
+        if deadline <= self._clock.monotonic():
+            return False
+        return await self._within(asyncio.shield(self._surveys.soon()), deadline)
 
     async def _within(self, done: "asyncio.Future[bool]", deadline: float) -> bool:
         try:
@@ -273,37 +285,37 @@ class Reconciler:
         await self._compare_and_wait("reload")
 
     async def _compare_and_wait(self, why: str) -> None:
+        if not self._vigil.is_direct:
+            await asyncio.shield(self._surveys.soon(why))
+            return
         self._check_root()
         if self._vigil.lost is None:
             self._drain()
             self._compare_all(why)
-            if not self._vigil.exact:
-                await asyncio.shield(self._surveys.soon())
-            marker = self._work.mark(asyncio.get_running_loop())
-            self._start_pump()
-            await marker
+            await self._slices.reach()
 
     def status(self) -> WatchStatus:
         """Return how things stand."""
         watcher, choice = self._vigil.watcher, self._vigil.choice
-        _, compared_at, compared_by = self._compared
         degraded = self._withheld() + ([self._saver.degraded] if self._saver.degraded is not None else [])
         return WatchStatus(
             mode=watcher.mode if watcher is not None else "none",
-            compared_at=compared_at,
-            compared_by=compared_by,
+            compared_at=self._comparisons.last.ts,
+            compared_by=self._comparisons.last.by,
             partial=self.partial,
             fallback=choice.reason if choice is not None else "",
             hint=choice.hint if choice is not None else "",
             watches=watcher.watches if watcher is not None else 0,
             files=len(self._mirror.entries),
             pending=len(self._work),
-            comparisons=self._comparisons,
-            comparisons_without_change=self._without_change,
+            comparisons=self._comparisons.count,
+            comparisons_without_change=self._comparisons.without_change,
             looks=self._work.taken,
             removals_waiting=self._consequences.waiting,
             degraded=shorten(degraded),
-            problems=tuple(sorted([*self._tree.problems.items(), *self._mirror.problems.items()])),
+            problems=tuple(
+                sorted([*self._tree.problems.items(), *self._mirror.problems.items()], key=lambda found: found[0])
+            ),
         )
 
     def progress(self) -> object | None:
@@ -315,8 +327,8 @@ class Reconciler:
     def _wake(self) -> None:
         """Take what the watcher has: called by the loop when its descriptor is ready."""
         self._drain()
-        if not self._run(SLICE_S):
-            self._start_pump()
+        if not self._slices.run():
+            self._slices.go_on()
         self._moved.set()
 
     def _drain(self) -> None:
@@ -326,7 +338,7 @@ class Reconciler:
             return
         if seen.root_lost:
             self._check_root(told=True)
-        elif not self._vigil.exact:
+        elif not self._vigil.is_direct:
             self._surveys.soon()
         else:
             if seen.overflow:
@@ -338,62 +350,9 @@ class Reconciler:
                 if not self._sidebands.take(path):
                     self._tree.note_path(path)
 
-    def _run(self, budget_s: float) -> bool:
-        """Do work for so long; say whether all is done."""
-        if self._vigil.lost is not None:
-            self._work.give_up()
-            return True
-        until = self._clock.monotonic() + budget_s
-        while (work := self._work.take()) is not None:
-            try:
-                self._do(work)
-            except WatchesExhausted as error:
-                self._vigil.replace(error)
-                self._compare_all("fallback")
-            except Exception:  # noqa: BLE001 - the outermost loop of the work
-                # One file that breaks our code costs itself only, and never counts as compared.
-                _log.exception("%r could not be taken in", work)
-                self._withhold(work)
-            if self._mirror.effects_waiting >= SETTLE_EVERY and not self._is_first_diff():
-                self._settle()
-            if self._clock.monotonic() >= until:
-                break
-        done = not len(self._work)
-        if done:
-            self._settle()
-            self._alarm.arm()
-        return done
-
-    def _withhold(self, work: Work) -> None:
-        hint = "the log has the error; please report it"
-        if isinstance(work, (LookAt, LastGood)):
-            self._mirror.held[work.path] = Degraded("internal-error", f"{work.path} could not be taken in", hint)
-        elif isinstance(work, (ListFolder, TakeEntries, FinishFolder)):
-            detail = f"the folder {work.folder or '.'} could not be compared"
-            self._tree.held[work.folder] = Degraded("internal-error", detail, hint)
-
-    def _is_first_diff(self) -> bool:
-        """Say whether this is the comparison with an earlier process: its moves are found when all is known."""
-        return self.partial and not self._mirror.baseline
-
-    def _do(self, work: Work) -> None:
-        if isinstance(work, LookAt):
-            self._mirror.look_at(work.path, scanned=work.scanned)
-        elif isinstance(work, Marker):
-            if not self._is_first_diff():
-                self._settle()
-            work.reached(True)
-        else:
-            self._tree.do(work)
-
-    def _start_pump(self) -> None:
-        if self._pump is None or self._pump.done():
-            self._pump = asyncio.create_task(self._pump_all())
-
-    async def _pump_all(self) -> None:
-        while not self._run(SLICE_S):
-            await asyncio.sleep(0)
-            self._drain()
+    def _cannot_watch(self, error: CannotWatch) -> None:
+        self._vigil.replace(error)
+        self._compare_all("fallback")
 
     def _settle(self) -> None:
         """Work out what the edits since the last call mean."""
@@ -409,39 +368,20 @@ class Reconciler:
     # ----------------------------------------------------------- comparisons
 
     def _compare_all(self, why: str) -> None:
-        if self._vigil.lost is not None:
-            return
-        if self._vigil.exact:
-            self._ask_for_everything(why)
-            self._start_pump()
-        else:
+        if not self._vigil.is_direct:
             self._surveys.soon(why)
+        elif self._vigil.lost is None:
+            self._comparisons.ask(why)
+            self._slices.go_on()
 
-    def _ask_for_everything(self, why: str) -> None:
-        before = self._consequences.made
-        self._tree.begin_comparison()
-
-        def listed(done: bool) -> None:
-            self._work.expand([*(self._tree.leftovers() if done else ()), Marker(finished)])
-
-        def finished(done: bool) -> None:
-            self._tree.end_comparison()
-            if done:
-                self._finish(why, before)
-
-        self._work.add(ListFolder(""))
-        self._work.add(Marker(listed))
-
-    def _finish(self, why: str, before: int) -> None:
+    def _compared(self) -> None:
+        """Everything was listed and looked at."""
         if self.partial:
             self._settle()
             self.partial = self._mirror.offline = self._mirror.baseline = False
             self._consequences.tell_due(len(self._mirror.entries))
             self._saver.then(lambda: self._state.set_meta(_COMPLETE, "1"))
         self._sidebands.take_all()
-        self._compared = (self._clock.monotonic(), self._ts(), why)
-        self._comparisons += 1
-        self._without_change += self._consequences.made == before
 
     def _surveyor(self) -> Surveyor:
         return Surveyor(self._raw, self._placing, self._mirror.entries)
@@ -450,12 +390,13 @@ class Reconciler:
         self._check_root()
         if self._vigil.lost is not None:
             return True
-        self._ask_for_everything(why)
-        marker = self._work.mark(asyncio.get_running_loop())
-        self._start_pump()
-        return await marker
+        self._comparisons.ask(why)
+        return await self._slices.reach()
 
     # ------------------------------------------------------------------ time
+
+    def _arm(self) -> None:
+        self._alarm.arm()
 
     def _due_times(self) -> list[float]:
         removal = self._consequences.next_due()
@@ -466,8 +407,10 @@ class Reconciler:
 
     def tick(self) -> None:
         """Do what is due by the clock: waiting files, removals, the timer, what a sleep or a lost root calls for."""
-        if self._vigil.exact or self._vigil.lost is not None:
+        if self._vigil.is_direct:
             self._check_root()
+        elif self._vigil.lost is not None:
+            self._surveys.soon()
         if self._vigil.lost is not None:
             return
         now = self._clock.monotonic()
@@ -476,15 +419,15 @@ class Reconciler:
             # Stamps of before a step of the clock may come again.
             self._mirror.doubt_stamps()
             self._compare_all(jumped)
-        elif not self.partial and now - self._compared[0] >= self._scan_interval_s:
+        elif not self.partial and now - self._comparisons.last.at >= self._scan_interval_s:
             self._compare_all("timer")
         if self._mounts.changed():
             self._tree.note_places()
         self._drain()
         self._look_at_due()
         self._retry_held(now)
-        if not self._run(SLICE_S):
-            self._start_pump()
+        if not self._slices.run():
+            self._slices.go_on()
         elif not self.partial and self._consequences.tell_due(len(self._mirror.entries)):
             self._saver.schedule()
         self._moved.set()

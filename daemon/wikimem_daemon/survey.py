@@ -42,17 +42,25 @@ class SurveyedDisk:
     def __init__(self, disk: DiskView) -> None:
         self._disk = disk
         self._survey = Survey()
+        self._forgotten: set[str] = set()
+
+    def begin(self) -> None:
+        """Begin to remember what is forgotten: a survey is about to be made."""
+        self._forgotten = set()
 
     def fill(self, survey: Survey) -> None:
-        """Answer from this from now on."""
+        """Answer from this from now on, but for what was forgotten while it was made."""
         self._survey = survey
+        for path in tuple(self._forgotten):
+            self.forget(path)
 
     def clear(self) -> None:
         """Answer from the disk again."""
         self._survey = Survey()
 
     def forget(self, path: str) -> None:
-        """Ask the disk about this file: it was just written."""
+        """Ask the disk about this file: a survey may have passed it before it was written or looked at."""
+        self._forgotten.add(path)
         self._survey.stamps.pop(path, None)
         for through_link in (False, True):
             self._survey.looks.pop((path, through_link), None)
@@ -179,6 +187,7 @@ class Surveys:
     async def _run(self, why: str) -> bool:
         async with self._lock:
             self._next = None
+            self._view.begin()
             self._view.fill(await asyncio.to_thread(self._surveyor().walk))
             try:
                 return await self._compare(why)

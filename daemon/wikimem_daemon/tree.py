@@ -10,7 +10,7 @@ from wikimem_daemon.freshness import Degraded
 from wikimem_daemon.mirror import Mirror
 from wikimem_daemon.placing import Placing
 from wikimem_daemon.symlinks import Symlinks
-from wikimem_daemon.watcher import Watcher, WatchesExhausted
+from wikimem_daemon.watcher import CannotWatch, Watcher
 from wikimem_daemon.worklist import FinishFolder, LastGood, ListFolder, LookAt, TakeEntries, Work, WorkList
 
 _log = logging.getLogger("wikimem.reconcile")
@@ -35,6 +35,8 @@ class Tree:
         self._met: set[str] = set()
         self._comparisons = 0
         self.held: dict[str, Degraded] = {}
+        self.check_device: Callable[[str], None] = lambda _folder: None
+        self._devices: set[int] = set()
 
     # ----------------------------------------------------------------- rules
 
@@ -163,14 +165,17 @@ class Tree:
             self._mirror.serve_last_good(work.path)
 
     def _list(self, folder: str) -> None:
-        if not self._placing.wants(folder) and folder not in self._folders:
+        if not self._placing.wants(folder):
+            if folder in self._folders:
+                self._missing(folder)  # another layout does not read it any more
             return
         watcher = self._watcher()
         try:
             if watcher is not None:
                 watcher.enter(folder)
             listing = self._disk.list_folder(folder)
-        except WatchesExhausted:
+            self._meet_device(folder, listing.dev)
+        except CannotWatch:
             raise
         except (FileNotFoundError, NotADirectoryError):
             self._missing(folder)
@@ -182,6 +187,12 @@ class Tree:
             self._hold(folder, "empty-folder", f"the folder {folder or '.'} is empty where there were notes")
         elif not self._is_listed_elsewhere(folder, listing):
             self._accept(folder, listing)
+
+    def _meet_device(self, folder: str, device: int) -> None:
+        watcher = self._watcher()
+        if device not in self._devices and watcher is not None and watcher.exact:
+            self.check_device(folder)
+            self._devices.add(device)
 
     def _accept(self, folder: str, listing: Listing) -> None:
         if self.held.pop(folder, None) is not None:
@@ -201,10 +212,10 @@ class Tree:
         before = self._folders.get(folder)
         if before == (listing.dev, listing.ino) and folder not in self.held:
             return False
+        if not self._mirror.knows_below(folder):
+            return False
         known = self._mirror.below(folder)
-        return bool(known) and (
-            before is not None or all(self._mirror.entries[path].stamp.dev != listing.dev for path in known)
-        )
+        return before is not None or all(self._mirror.entries[path].stamp.dev != listing.dev for path in known)
 
     def _is_listed_elsewhere(self, folder: str, listing: Listing) -> bool:
         if not self._links.is_below_link(folder):
@@ -243,7 +254,7 @@ class Tree:
 
     def _missing(self, folder: str) -> None:
         if folder == "" or folder in self._placing.tops:
-            if self._mirror.below(folder):
+            if self._mirror.knows_below(folder):
                 self._hold(folder, "missing-folder", f"the folder {folder or '.'} is missing")
             else:
                 self.held.pop(folder, None)

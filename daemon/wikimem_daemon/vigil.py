@@ -11,7 +11,7 @@ from typing import Literal
 
 from wikimem_daemon.choose import Choice, fall_back
 from wikimem_daemon.freshness import Degraded
-from wikimem_daemon.watcher import Watcher, WatchesExhausted
+from wikimem_daemon.watcher import CannotWatch, Watcher
 
 _log = logging.getLogger("wikimem.watcher")
 
@@ -42,9 +42,9 @@ class Vigil:
         self.lost: Degraded | None = None
 
     @property
-    def exact(self) -> bool:
-        """Whether a drained queue is all that a fresh answer needs."""
-        return self.watcher is not None and self.watcher.exact
+    def is_direct(self) -> bool:
+        """Whether the disk is asked here and now: not where a comparison in a thread decides, as that disk may hang."""
+        return self.watcher is None or self.watcher.exact
 
     def begin(self, loop: asyncio.AbstractEventLoop, identity: Inode | None) -> None:
         """Open the first watcher."""
@@ -76,8 +76,8 @@ class Vigil:
         hint = "put the folder back, or mount it; the daemon goes on by itself"
         self.lost = Degraded("missing-root", f"the vault {self._root} is gone: {why}", hint)
 
-    def replace(self, error: WatchesExhausted) -> None:
-        """Go on by polling: the kernel has no room for another watch."""
+    def replace(self, error: CannotWatch) -> None:
+        """Go on by polling."""
         self.close()
         self.choice = self._fall_back(error)
         self._go_on_duty()
@@ -93,7 +93,7 @@ class Vigil:
         self.choice = self._new_watcher()
         try:
             self._go_on_duty()
-        except WatchesExhausted as error:
+        except CannotWatch as error:
             self.choice = self._fall_back(error)
             self._go_on_duty()
         except OSError as error:
@@ -115,6 +115,6 @@ class Vigil:
         if self._loop is not None:
             watcher.attach(self._loop, self._wake)
 
-    def _fall_back(self, error: WatchesExhausted) -> Choice:
-        _log.warning("the kernel has no room for another watch; polling instead. Raise %s", error.setting)
+    def _fall_back(self, error: CannotWatch) -> Choice:
+        _log.warning("polling from now on: %s", error.reason)
         return fall_back(self._root, error, poll_s=self._poll_s)

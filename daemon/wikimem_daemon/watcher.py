@@ -55,12 +55,12 @@ class Watcher(Protocol):
         """How many kernel watches are held (0 where the adapter does not know)."""
 
     def start(self) -> None:
-        """Begin; raises `OSError` when the root cannot be watched, `WatchesExhausted` when the kernel has no more."""
+        """Begin; raises `OSError` when the root cannot be watched, `CannotWatch` when the kernel has no more."""
 
     def enter(self, folder: str) -> None:
         """Watch a folder. Called before the folder is listed, so that nothing falls between the two.
 
-        Raises `OSError` when the folder is gone or cannot be read, `WatchesExhausted` when there are no watches left.
+        Raises `OSError` when the folder is gone or cannot be read, `CannotWatch` when there are no watches left.
         """
 
     def follow(self, path: str, target: str) -> None:
@@ -82,9 +82,18 @@ class Watcher(Protocol):
         """Let go of everything. Safe to call twice."""
 
 
-class WatchesExhausted(OSError):
-    """The kernel's limit of watches, or of inotify instances, is used up; `setting` is what raises it."""
+class CannotWatch(OSError):
+    """A place cannot be watched so that every write is seen: `reason` says why, `hint` what to do about it."""
 
-    def __init__(self, setting: str, detail: str) -> None:
-        super().__init__(detail)
-        self.setting = setting
+    def __init__(self, reason: str, hint: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.hint = hint
+
+
+def watches_exhausted(setting: str) -> CannotWatch:
+    """Return what is raised when a limit of the kernel is used up; `setting` is the one to raise."""
+    return CannotWatch(
+        f"the kernel has no inotify watches left ({setting})",
+        f"raise it, for example: sudo sysctl {setting}=524288, then restart the daemon",
+    )

@@ -1,4 +1,4 @@
-"""The short forms of `bench/freshness.py` and `bench/soak.py`: a real daemon, real saves, nothing stale called fresh."""
+"""The short forms of `bench/freshness.py` and `bench/soak.py`: the real daemon, and nothing stale called fresh."""
 
 import json
 import os

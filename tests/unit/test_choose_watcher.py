@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from wikimem_daemon.choose import Makers, choose, fall_back, file_system
-from wikimem_daemon.watcher import Mode, Observation, WatchesExhausted
+from wikimem_daemon.watcher import Mode, Observation, watches_exhausted
 
 MOUNTS = """\
 22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
@@ -101,7 +101,7 @@ def test_elsewhere_watchfiles_is_native_unless_polling_is_asked_for(
 
 
 def test_a_fallback_says_which_limit_to_raise(tmp_path: Path) -> None:
-    error = WatchesExhausted("fs.inotify.max_user_watches", "no space left on device")
+    error = watches_exhausted("fs.inotify.max_user_watches")
     choice = fall_back(tmp_path, error, poll_s=1, make=MAKERS)
     assert choice.watcher.mode == "polling"
     assert "fs.inotify.max_user_watches" in choice.reason
