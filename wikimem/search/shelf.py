@@ -1,6 +1,6 @@
 """A shelf: the items of one kind (wiki or diary), as rows to score, columns to filter by, and pages to look up."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date
 from typing import overload
 
@@ -22,6 +22,7 @@ class Shelf:
         # The slots of a page's items by what stands after the colon in their address.
         self._slots: dict[str, dict[str, int]] = {}
         self._paths: dict[str, list[str]] = {}
+        self._alike: dict[str, list[str]] = {}
 
     def __len__(self) -> int:
         return self.corpus.documents
@@ -29,10 +30,10 @@ class Shelf:
     def replace(self, before: Page | None, page: Page) -> PageDelta:
         """Take a page as it is now. Rows of items whose words stayed the same are kept."""
         if before is None:
-            self._paths.setdefault(page.category, []).append(page.path)
+            self._place(page)
         slots = self._slots.setdefault(page.path, {})
         new = {_key(item): item for item in page.items}
-        day = date.fromisoformat(page.category) if page.kind == "diary" and is_day(page.category) else None
+        day = _day(page)
         gone = [key for key in slots if key not in new]
         removed = [self.rows.item(slots[key]) for key in gone]
         updated: list[tuple[RecallItem, RecallItem]] = []
@@ -63,10 +64,10 @@ class Shelf:
         slots = self._slots.pop(page.path, {})
         removed = tuple(self.rows.item(slot) for slot in slots.values())
         self._drop(list(slots.values()))
-        paths = self._paths[page.category]
-        paths.remove(page.path)
-        if not paths:
-            del self._paths[page.category]
+        for places, key in ((self._paths, page.category), (self._alike, fold_name(page.category))):
+            places[key].remove(page.path)
+            if not places[key]:
+                del places[key]
         return PageDelta(removed=removed)
 
     def reserve(self, pages: Sequence[Page]) -> None:
@@ -74,11 +75,11 @@ class Shelf:
         entries = [(page, item) for page in pages for item in page.items]
         slots = self.corpus.reserve(len(entries))
         for page in pages:
-            self._paths.setdefault(page.category, []).append(page.path)
+            self._place(page)
             self._slots[page.path] = {}
         for slot, (page, item) in zip(slots, entries, strict=True):
             self._slots[page.path][_key(item)] = slot
-            day = date.fromisoformat(page.category) if page.kind == "diary" and is_day(page.category) else None
+            day = _day(page)
             self.rows.put(slot, item, day=day)
 
     def begin_build(self) -> BuildJob:
@@ -92,21 +93,18 @@ class Shelf:
             slot = self._slots[path].get(rest)
             if slot is not None:
                 return slot
-        wanted, name = fold_name(category), fold_name(rest)
-        found = {slot for slots in self._folded(wanted) for key, slot in slots.items() if fold_name(key) == name}
-        return found.pop() if len(found) == 1 else None
-
-    def _folded(self, category: str) -> Iterator[dict[str, int]]:
-        paths = self._paths.get(category)
-        # Nearly every category is written the way it is asked for; only the rest looks at all of them.
-        candidates = [category] if paths else [key for key in self._paths if fold_name(key) == category]
-        for key in candidates:
-            for path in self._paths[key]:
-                yield self._slots[path]
+        name = fold_name(rest)
+        alike = [self._slots[path] for path in self._alike.get(fold_name(category), ())]
+        found = [slot for slots in alike for key, slot in slots.items() if fold_name(key) == name]
+        return found[0] if len(found) == 1 else None
 
     def paths(self, category: str) -> list[str]:
         """Return the paths of the pages that have a category key."""
         return self._paths.get(category, [])
+
+    def _place(self, page: Page) -> None:
+        self._paths.setdefault(page.category, []).append(page.path)
+        self._alike.setdefault(fold_name(page.category), []).append(page.path)
 
     def _drop(self, slots: list[int]) -> None:
         self.corpus.remove(slots)
@@ -136,6 +134,10 @@ def text_of(item: RecallItem) -> str:
     """Return what of an item is searched: its name twice and the visible text; of a diary entry only the text."""
     content = visible_text(item.content)
     return content if is_day(item.category) else f"{item.name}\n{item.name}\n{content}"
+
+
+def _day(page: Page) -> date | None:
+    return date.fromisoformat(page.category) if page.kind == "diary" and is_day(page.category) else None
 
 
 def _key(item: RecallItem) -> str:

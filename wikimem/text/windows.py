@@ -19,8 +19,8 @@ from wikimem.text.time_forms import Reader, forms
 LONGEST_QUESTION = 1_000
 # Nothing below matches without one of these; most questions end here.
 _HINT = re.compile(
-    r"\d|day\b|tonight|night|morning|afternoon|evening|week|month|year|[今昨前周週月年]|星期|礼拜|禮拜|曜|おととい|きのう|きょう"
-    r"|ゆうべ|おととし|今年|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
+    r"\d|day|night|morning|afternoon|evening|week|month|year|[今昨前周週月年天日]|星期|礼拜|禮拜|曜|おととい|きのう|きょう"
+    r"|ゆうべ|おととし|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
     re.IGNORECASE,
 )
 
