@@ -30,6 +30,7 @@ COMMANDS: dict[str, Entry] = {
     "pin": Entry("wikimem.cli.related:pin", "Keep an item warm: its temperature does not decay."),
     "unpin": Entry("wikimem.cli.related:unpin", "Let an item's temperature decay again."),
     "graph": Entry("wikimem.cli.graph:graph", "Write the graph as JSON, or as a page to look at."),
+    "changes": Entry("wikimem.cli.changes:changes", "Say what changed since a cursor, or follow it live."),
     "history": Entry("wikimem.cli.history:history", "List the prior texts of an item, or purge them."),
     "restore": Entry("wikimem.cli.history:restore", "Put a prior text back; nothing is lost by it."),
     "diff": Entry("wikimem.cli.history:diff", "Compare two versions of an item."),
