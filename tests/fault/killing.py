@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fault.editors import LAYOUT, Between
+from tests.fault.otheruid import fork
 from wikimem.pages.journal import JournalEntry
 from wikimem.store.vault import MemoryStore
 
@@ -92,7 +93,7 @@ class Killing(Between):
 def run_and_kill(folder: Path, steps: list[Step], *, at_call: int | None = None, after_s: float | None = None) -> int:
     """Fork a child that does the steps, kill it, and return how many it had finished."""
     reading, writing = os.pipe()
-    child = os.fork()
+    child = fork()
     if child == 0:
         os.close(reading)
         status = 1

@@ -4,6 +4,7 @@ import os
 import pickle
 import shutil
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,13 @@ from typing import TypeVar
 NOBODY = 65534
 
 Result = TypeVar("Result")
+
+
+def fork() -> int:
+    """Fork, without Python 3.12's warning about threads: our children start none and end by `os._exit`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
 
 
 @contextmanager
@@ -31,7 +39,7 @@ def as_other_uid(body: Callable[[], Result]) -> Result:
     if os.geteuid() != 0:
         return body()
     reading, writing = os.pipe()
-    child = os.fork()
+    child = fork()
     if child == 0:
         status = 1
         try:
