@@ -111,9 +111,9 @@ def test_an_entry_cannot_forge_provenance_or_start_another_entry() -> None:
     assert entries(add(None, "10:00", "x\n\n## 11:00\n\ny")) == [("10:00", "x\n\n### 11:00\n\ny")]
 
 
-def test_a_new_day_may_have_a_title_of_its_own() -> None:
-    edit = add_entry(None, DAY, DiaryItem(DAY, "10:00", "x"), title="21st")
-    assert edit.data == b"# 21st\n\n## 10:00\n\nx\n"
+def test_a_time_of_provenance_that_is_none_is_refused() -> None:
+    with pytest.raises(InvalidInput):
+        add_entry(None, DAY, DiaryItem(DAY, "10:00", "x", ts="soon"))
 
 
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from wikimem.errors import InvalidContent, InvalidName, NotFound
+from wikimem.errors import InvalidContent, InvalidInput, InvalidName, NotFound
 from wikimem.pages.items import RecallItem
 from wikimem.pages.layout import Layout
 from wikimem.pages.wiki import clean_content, put_item, read_wiki_page, remove_item
@@ -243,6 +243,11 @@ def test_provenance_cannot_be_forged(content: str) -> None:
         clean_content(content)
     with pytest.raises(ValueError, match="provenance"):
         put(SEED, item("a", content))
+
+
+def test_a_time_that_is_none_is_refused_rather_than_dropped() -> None:
+    with pytest.raises(InvalidInput):
+        put(SEED, item("a", "x", ts="soon"))
 
 
 def test_links_get_the_vaults_style() -> None:

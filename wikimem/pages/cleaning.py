@@ -15,13 +15,12 @@ from wikimem.text.decoding import replace_improper, unify_line_ends
 from wikimem.text.links import to_style
 from wikimem.text.metadata import parse_metadata
 
+LinkStyle = Literal["keep", "obsidian"]
 _DEMOTED = 3
 _ROUNDS = 12
 
 
-def clean_content(
-    content: str, *, link_style: Literal["keep", "obsidian"] = "keep", category: str | None = None
-) -> str:
+def clean_content(content: str, *, link_style: LinkStyle = "keep", category: str | None = None) -> str:
     """Return `content` as it will be read back; raise `InvalidContent` for what cannot be kept apart from the file."""
     text = unify_line_ends(replace_improper(content)).strip()
     text = to_style(text, link_style, category=category)

@@ -11,7 +11,7 @@ from datetime import time as Time  # noqa: N812 - so is `time`
 
 from wikimem.errors import InvalidInput
 from wikimem.pages.building import build_page
-from wikimem.pages.cleaning import clean_content
+from wikimem.pages.cleaning import LinkStyle, clean_content
 from wikimem.pages.edits import (
     Edit,
     appended,
@@ -29,7 +29,7 @@ from wikimem.pages.layout import Layout
 from wikimem.pages.page import Page
 from wikimem.pages.parts import Part, heading_name, part_of
 from wikimem.text.document import Document
-from wikimem.text.metadata import Metadata, normalise_ts
+from wikimem.text.metadata import Metadata, given_ts
 
 _ENTRY = re.compile(r"((?:[01][0-9]|2[0-3]):[0-5][0-9])(?:(?![0-9:]|[^\W_])(.*))?\Z", re.DOTALL)
 _TIME = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]\Z")
@@ -88,17 +88,15 @@ def diary_items(page: Page) -> tuple[DiaryItem, ...]:
     )
 
 
-def add_entry(
-    data: bytes | None, day: str, entry: DiaryItem, *, link_style: str = "keep", title: str | None = None
-) -> Edit:
+def add_entry(data: bytes | None, day: str, entry: DiaryItem, *, link_style: LinkStyle = "keep") -> Edit:
     """Return the day's file with one more entry, after the last one that is not later than it; nothing is moved.
 
-    `data` None makes a new file with the day (or `title`) as its title. Raises `InvalidContent`, `InvalidInput`.
+    `data` None makes a new file with the day as its title. Raises `InvalidContent`, `InvalidInput`.
     """
     if not _TIME.match(entry.time):
         raise InvalidInput(f"{entry.time!r} is no time of day", hint="write HH:MM, 00:00 to 23:59")
-    content = clean_content(entry.content, link_style="obsidian" if link_style == "obsidian" else "keep")
-    doc = Document.parse(data if data is not None else f"# {title or day}\n".encode())
+    content = clean_content(entry.content, link_style=link_style)
+    doc = Document.parse(data if data is not None else f"# {day}\n".encode())
     for needed in (False, True):
         edit = _added(doc, day, entry, content, needed=needed)
         if edit is not None:
@@ -107,7 +105,7 @@ def add_entry(
 
 
 def _added(doc: Document, day: str, entry: DiaryItem, content: str, *, needed: bool) -> Edit | None:
-    metadata = Metadata(entry.owner, entry.source_conv, normalise_ts(entry.ts) if entry.ts else None)
+    metadata = Metadata(entry.owner, entry.source_conv, given_ts(entry.ts))
     block = render_part(f"## {entry.time}", content, comment_for(metadata, needed=needed))
     position = _position(doc, entry.time)
     index = sum(section.start < position for section in doc.sections)

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal
 
 from wikimem.errors import NotFound
 from wikimem.pages.building import build_page
-from wikimem.pages.cleaning import clean_content
+from wikimem.pages.cleaning import LinkStyle, clean_content
 from wikimem.pages.edits import (
     Edit,
     appended,
@@ -26,12 +25,10 @@ from wikimem.pages.layout import Layout
 from wikimem.pages.page import Page
 from wikimem.pages.parts import Part, heading_name, note_title, served, wiki_parts
 from wikimem.text.document import Document, Section
-from wikimem.text.metadata import Metadata, normalise_ts
+from wikimem.text.metadata import Metadata, given_ts
 from wikimem.text.names import category_of, fold_name, sanitize_item_name
 
 __all__ = ["Edit", "clean_content", "put_item", "read_wiki_page", "remove_item"]
-
-LinkStyle = Literal["keep", "obsidian"]
 
 
 def read_wiki_page(path: str, data: bytes, layout: Layout) -> Page:
@@ -53,7 +50,8 @@ def put_item(
     """Return the file with `item` added, or put in the place of the one whose name matches.
 
     `data` None makes a new file. An item keeps its heading's bytes and its place, earlier duplicates of its name go.
-    Raises `InvalidName` for a new name that cannot be written, `InvalidContent` as `clean_content` does.
+    Raises `InvalidName` for a new name that cannot be written, `InvalidInput` for a `ts` that is no time,
+    `InvalidContent` as `clean_content` does and for content that this file cannot hold.
     """
     content = clean_content(item.content, link_style=link_style, category=category)
     doc = Document.parse(data if data is not None else f"# {note_title(category)}\n".encode())
@@ -108,9 +106,8 @@ def _item(category: str, part: Part, tags: tuple[str, ...] = ()) -> RecallItem:
 
 def _metadata(item: RecallItem, before: Metadata | None) -> Metadata:
     """Return the new provenance: the item's own, and the keys in the old comment that this program does not know."""
-    ts = normalise_ts(item.ts) if item.ts else None
     extra = tuple((key, value) for key, value in before.extra if key != "ts") if before else ()
-    return Metadata(item.owner, item.source_conv, ts, extra)
+    return Metadata(item.owner, item.source_conv, given_ts(item.ts), extra)
 
 
 def _replaced(

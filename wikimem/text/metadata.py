@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from wikimem.errors import InvalidInput
 from wikimem.text.decoding import replace_improper
 
 _COMMENT = re.compile(r"[ \t]*<!--[ \t]*wikimem:(?P<fields>[^\n\r]*?)-->[ \t]*\Z")
@@ -28,6 +29,16 @@ def normalise_ts(value: str) -> str | None:
     except (ValueError, OverflowError):
         return None
     return moment.isoformat(timespec="seconds")
+
+
+def given_ts(value: str | None) -> str | None:
+    """Return the time that a caller gave, as UTC; raise `InvalidInput` for one that cannot be read."""
+    if not value:
+        return None
+    ts = normalise_ts(value)
+    if ts is None:
+        raise InvalidInput(f"{value!r} is no time", hint="write it as 2026-07-10T03:00:00+00:00")
+    return ts
 
 
 def looks_like_metadata(line: str) -> bool:
