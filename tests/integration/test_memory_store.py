@@ -177,6 +177,14 @@ def test_names_match_under_nfc_and_white_space(store: MemoryStore) -> None:
     assert [path.name for path in (store.root / "wiki").iterdir()] == ["cafe\u0301 notes.md"]
 
 
+def test_the_history_of_a_name_is_found_however_it_is_spelled(store: MemoryStore) -> None:
+    (store.root / "wiki" / "cafe\u0301.md").write_text("## the  cafe\u0301\n\nold\n")
+    store.add("café", "the café", "new")
+    (version,) = store.versions("café:the café").versions
+    assert version.content == "old"
+    assert store.restore("café:the café", version.id).content == "old"
+
+
 def test_prior_texts_are_in_the_history_with_their_provenance(store: MemoryStore) -> None:
     store.add("work", "job", "one", owner="user:x", ts="2026-01-01T00:00:00+00:00")
     store.add("work", "job", "two")

@@ -266,7 +266,7 @@ class MemoryStore:
         """
         wanted = parse_address(address)
         version = self.history.get(version_id)
-        if version.address != str(wanted):
+        if version.address not in (str(wanted), self._as_served(address)):
             hint = f"list them: `wikimem history {wanted}`"
             raise NotFound(f"version {version_id} is of {version.address}, not of {wanted}", hint=hint)
         if version.name == WHOLE_FILE:
@@ -325,7 +325,7 @@ class MemoryStore:
     def versions(self, address: str, limit: int = 100, after: str | None = None) -> VersionsPage:
         """Return the kept texts of an address, newest first, also one that an old editor buffer erased just now."""
         self._catch_up(address)
-        return self.history.versions(address, limit, after)
+        return self.history.versions(self._as_served(address), limit, after)
 
     def journal_tail(self, count: int) -> list[JournalEntry]:
         """Return the last things that happened, oldest first: what was written here and what was seen on disk."""
@@ -409,6 +409,12 @@ class MemoryStore:
     def _path_of(self, address: str) -> str | None:
         category = parse_address(address).category
         return self.layout.diary_path(category) if is_day(category) else self._pages.find(category)
+
+    def _as_served(self, address: str) -> str:
+        """Return the address as the live item of that name spells it (NFC, white space), else as it was given."""
+        wanted = parse_address(address)
+        found = None if is_day(wanted.category) else self.get(wanted.category, wanted.name)
+        return str(wanted) if found is None else found.address
 
     def _catch_up(self, address: str) -> None:
         path = self._path_of(address)
