@@ -378,6 +378,17 @@ def test_derived_files_may_live_in_the_state_directory(make: Callable[..., Memor
     assert sorted(path.name for path in (tmp_path / "vault").iterdir()) == ["wiki", "wikimem.toml"]
 
 
+@pytest.mark.parametrize("derived", ["vault", "state"])
+def test_the_users_own_setting_says_where_derived_files_go(
+    derived: str, make: Callable[..., MemoryStore], tmp_path: Path
+) -> None:
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / "wikimem.toml").write_text('[vault]\nderived = "state"\n')
+    make(derived=derived).add("work", "job", "text")
+    assert (tmp_path / "vault/journal.jsonl").exists() == (derived == "vault")
+    assert (tmp_path / "state/v/journal.jsonl").exists() == (derived == "state")
+
+
 def test_without_a_journal_nothing_is_logged(make: Callable[..., MemoryStore]) -> None:
     store = make(journal=False)
     store.add("work", "job", "text")

@@ -22,7 +22,9 @@ def purge_vault(settings: Settings, *, address: str | None, containing: str | No
     """
     if address is not None:
         address = str(parse_address(address))
-    with MemoryStore(settings.path, layout=settings.layout, state_dir=settings.state_dir) as store:
+    with MemoryStore(
+        settings.path, layout=settings.layout, state_dir=settings.state_dir, derived=settings.derived
+    ) as store:
         versions = store.purge_history(address=address, containing=containing, everything=everything)
         still_in = _holding(store, containing.encode()) if containing else ()
     return Purged(versions, tuple(still_in))

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 from wikimem import places
 from wikimem.config_tables import HistorySettings
@@ -49,7 +49,7 @@ class MemoryStore:
     """One vault.
 
     `layout` None is read from the vault (`wikimem.toml`, `.obsidian/daily-notes.json`). `state_dir` holds the history
-    and is made by the first write; with `[vault] derived = "state"` the journal too. The daemon gives its own `state`
+    and is made by the first write; with `derived` "state" the journal too (None: as `wikimem.toml` says). The daemon gives its own `state`
     and may look at every write through `wrap_files`. `files` are used instead of the disk's, without second looks at
     what they displace; `kernel`, `clock` and `timezone` are seams for tests.
     Raises `VaultError` when `root` is no folder that can be read.
@@ -62,6 +62,7 @@ class MemoryStore:
         layout: Layout | None = None,
         state_dir: Path | None = None,
         journal: bool = True,
+        derived: Literal["vault", "state"] | None = None,
         state: State | None = None,
         files: Files | None = None,
         wrap_files: Callable[[Files], Files] | None = None,
@@ -74,7 +75,8 @@ class MemoryStore:
         check_root(self.root)
         self.layout = _layout_of(self.root) if layout is None else layout
         self.state_dir = default_state_dir(self.root) if state_dir is None else Path(state_dir)
-        folder = self.state_dir if derived_in_state(self.root) else self.root
+        in_state = derived_in_state(self.root) if derived is None else derived == "state"
+        folder = self.state_dir if in_state else self.root
         self._upkeep = Upkeep(
             self.root,
             self.layout,
