@@ -143,6 +143,14 @@ def test_a_reader_does_not_hinder_a_write(note: Path) -> None:
         assert reader.read() == OLD
 
 
+def test_a_name_that_holds_a_line_end_makes_no_line_of_its_own_in_a_message(tmp_path: Path) -> None:
+    (tmp_path / "two\nlines.md").mkdir()
+    with pytest.raises(StorageError) as raised:
+        DiskFiles(tmp_path).write("two\nlines.md", NEW, based_on=bytes_hash(OLD))
+    assert raised.value.path == "two\\x0alines.md"
+    assert "\n" not in raised.value.message
+
+
 def test_a_very_long_name_is_written_too(tmp_path: Path) -> None:
     name = "x" * 252 + ".md"
     files = DiskFiles(tmp_path)

@@ -27,7 +27,7 @@ from wikimem.store.inplace import write_in_place
 from wikimem.store.kernel import UNSUPPORTED, Kernel, LeaseKind
 from wikimem.store.leftovers import leftover_path
 from wikimem.store.lingering import Lingering, Shelter
-from wikimem.store.steps import step
+from wikimem.store.steps import shown_path, step
 
 WriteMode = Literal["lease", "basic"]
 
@@ -254,9 +254,8 @@ def _check_writable(path: str, target: str, found: os.stat_result) -> None:
 
 
 def _held_open(path: str) -> TryAgain:
-    shown = path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return TryAgain(
-        f"another program keeps {shown} open for writing, so nothing was written",
+        f"another program keeps {shown_path(path)} open for writing, so nothing was written",
         hint="let it finish or close the file there, then try again",
     )
 

@@ -18,6 +18,12 @@ _HINTS = {
 }
 
 
+def shown_path(path: str) -> str:
+    """Return a path for messages and logs: a name on disk may hold anything, a line end too."""
+    text = path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
+
+
 @contextmanager
 def step(path: str, name: str) -> Iterator[None]:
     """Turn an `OSError` of the block into a `StorageError` that names the vault's file and the step."""
@@ -29,7 +35,7 @@ def step(path: str, name: str) -> Iterator[None]:
 
 def failed(path: str, name: str, error: OSError) -> StorageError:
     """Return the `StorageError` for a failed step."""
-    shown = path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    shown = shown_path(path)
     reason = error.strerror or str(error)
     hint = _HINTS.get(error.errno or 0, "nothing was changed; try again")
     return StorageError(f"{shown}: could not {name}: {reason}", path=shown, step=name, hint=hint)

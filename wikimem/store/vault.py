@@ -49,9 +49,9 @@ class MemoryStore:
     """One vault.
 
     `layout` None is read from the vault (`wikimem.toml`, `.obsidian/daily-notes.json`). `state_dir` holds the history
-    and is made by the first write; with `derived` "state" the journal too (None: as `wikimem.toml` says). The daemon gives its own `state`
-    and may look at every write through `wrap_files`. `files` are used instead of the disk's, without second looks at
-    what they displace; `kernel`, `clock` and `timezone` are seams for tests.
+    and is made by the first write; with `derived` "state" it holds the journal too (None: as `wikimem.toml` says).
+    The daemon gives its own `state` and may look at every write through `wrap_files`. `files` are used instead of the
+    disk's, without second looks at what they displace; `kernel`, `clock` and `timezone` are seams for tests.
     Raises `VaultError` when `root` is no folder that can be read.
     """
 

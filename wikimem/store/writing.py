@@ -20,7 +20,7 @@ from wikimem.store.files import FileRead, Files, Stale, bytes_hash
 from wikimem.store.history import History, PriorText
 from wikimem.store.journal import Journal
 from wikimem.store.locks import WRITE_TIMEOUT_S, VaultLock
-from wikimem.store.steps import failed
+from wikimem.store.steps import failed, shown_path
 from wikimem.store.writelog import NotedWrite, WriteLog, WrittenText
 
 REVISIONS_KEPT = 20_000
@@ -140,7 +140,9 @@ class Writer:
                 if self._once(path, planned, read, key):
                     self.note_change(path)
                     return planned
-        raise TryAgain(f"{path} changes faster than it can be written", hint="close it in the other program, try again")
+        raise TryAgain(
+            f"{shown_path(path)} changes faster than it can be written", hint="close it in the other program, try again"
+        )
 
     def _once(self, path: str, planned: Planned, read: FileRead | None, key: str | None) -> bool:
         """Try one write on the bytes that were read; False when they are no longer there."""
