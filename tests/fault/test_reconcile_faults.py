@@ -21,6 +21,7 @@ from wikimem.store.state import State
 from wikimem_daemon.disk import Disk, Listing
 from wikimem_daemon.freshness import Freshness
 from wikimem_daemon.reconcile import Reconciler
+from wikimem_daemon.survey import Survey, Surveyor
 from wikimem_daemon.unsaved import Keeper
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -473,3 +474,106 @@ def test_a_life_that_is_killed_loses_no_change(tmp_path: Path) -> None:
                 assert life.changes(last)[-1][1] == "after:x"
 
         asyncio.run(after())
+
+
+@needs_root
+@pytest.mark.skipif(sys.platform != "linux", reason="mount is Linux's here")
+def test_a_folder_that_is_mounted_over_is_seen_though_no_event_tells(tmp_path: Path) -> None:
+    async def run() -> None:
+        root = new_vault(tmp_path)
+        other = tmp_path / "other"
+        other.mkdir()
+        async with living(root, tmp_path / "state.db") as life:
+            await two_notes(life)
+            _mount("tmpfs", root / "wiki" / "sub")
+            assert codes(await life.fresh(0.25)) == {"empty-folder"}
+            _unmount(root / "wiki" / "sub")
+            assert await life.texts() == {"a:sea": "first", "sub/b:hill": "second"}
+            (other / "c.md").write_text("## cove\n\nthird\n")
+            _bind(other, root / "wiki" / "sub")
+            try:
+                assert await life.texts() == {"a:sea": "first", "sub/c:cove": "third"}
+                (other / "c.md").write_text("## cove\n\nfourth\n")
+                assert (await life.texts())["sub/c:cove"] == "fourth"
+            finally:
+                _unmount(root / "wiki" / "sub")
+
+    asyncio.run(run())
+
+
+@needs_root
+@pytest.mark.skipif(sys.platform != "linux", reason="mount is Linux's here")
+def test_a_folder_that_is_bound_twice_is_followed_at_both_places(tmp_path: Path) -> None:
+    async def run() -> None:
+        root = new_vault(tmp_path)
+        other = tmp_path / "other"
+        other.mkdir()
+        (other / "c.md").write_text("## cove\n\nthird\n")
+        for name in ("x", "y"):
+            (root / "wiki" / name).mkdir()
+            _bind(other, root / "wiki" / name)
+        try:
+            async with living(root, tmp_path / "state.db") as life:
+                assert await life.texts() == {"x/c:cove": "third", "y/c:cove": "third"}
+                (other / "c.md").write_text("## cove\n\nfourth\n")
+                assert await life.texts() == {"x/c:cove": "fourth", "y/c:cove": "fourth"}
+        finally:
+            for name in ("x", "y"):
+                _unmount(root / "wiki" / name)
+
+    asyncio.run(run())
+
+
+def _bind(source: Path, place: Path) -> None:
+    subprocess.run(["mount", "--bind", source, place], check=True, timeout=20)
+
+
+def test_a_place_of_another_kind_below_the_vault_is_polled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        root = new_vault(tmp_path)
+        async with living(root, tmp_path / "state.db") as life:
+            await two_notes(life)
+            assert life.reconciler.status().mode == "inotify"
+            life.reconciler._tree._devices.clear()
+            monkeypatch.setattr(
+                "wikimem_daemon.choose.file_system", lambda path: "nfs4" if path.name == "nas" else "ext4"
+            )
+            life.write("wiki/nas/n.md", "## n\n\nfar\n")
+            # The device is the same here, so the tree is told that it was not met yet.
+            life.reconciler._tree._devices.clear()
+            assert (await life.texts())["nas/n:n"] == "far"
+            status = life.reconciler.status()
+            assert status.mode == "polling"
+            assert "nfs4" in status.fallback
+
+    asyncio.run(run())
+
+
+def test_our_own_write_while_a_survey_runs_is_not_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Surveyor.walk
+    wrote: list[str] = []
+
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db", mode="polling") as life:
+            await two_notes(life)
+            loop = asyncio.get_running_loop()
+
+            def walk(self: Surveyor) -> Survey:
+                found = real(self)
+                if not wrote:
+                    wrote.append("once")
+                    life.write("wiki/a.md", "## sea\n\nours\n")
+                    asyncio.run_coroutine_threadsafe(noted(life), loop).result(10)
+                return found
+
+            monkeypatch.setattr(Surveyor, "walk", walk)
+            cursor = life.reconciler.cursor()
+            life.write("wiki/a.md", "## sea\n\nold\n")
+            await life.fresh()
+            assert life.index.texts()["a:sea"] == "ours"
+            assert len(life.change_values(cursor)) == 1
+
+    async def noted(life: Life) -> None:
+        life.reconciler.note_write("wiki/a.md")
+
+    asyncio.run(run())
