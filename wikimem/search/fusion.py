@@ -29,7 +29,7 @@ def by_ceiling(bm25: FloatArray, cos: FloatArray, ceiling: float, weight: float)
 
     A query that shares one stray word with a note reaches a small part of its ceiling, so paraphrases keep their place.
     """
-    return _mix(_over(bm25, ceiling), _stretched(np.nan_to_num(cos, nan=_lowest(cos))), weight)
+    return _mix(_over(bm25, ceiling), _stretched_known(cos), weight)
 
 
 def by_min_max(bm25: FloatArray, cos: FloatArray, ceiling: float, weight: float) -> FloatArray:
@@ -38,7 +38,7 @@ def by_min_max(bm25: FloatArray, cos: FloatArray, ceiling: float, weight: float)
     One stray word becomes a full score, and a weak model's noise too.
     """
     del ceiling
-    return _mix(_stretched(bm25), _stretched(np.nan_to_num(cos, nan=_lowest(cos))), weight)
+    return _mix(_stretched(bm25), _stretched_known(cos), weight)
 
 
 RULES: Mapping[str, Rule] = {"max": by_max, "ceiling": by_ceiling, "min-max": by_min_max}
@@ -79,6 +79,8 @@ def _stretched(values: FloatArray) -> FloatArray:
     return _over((values - np.float32(low)).astype(np.float32), high - low) if high > low else np.ones_like(values)
 
 
-def _lowest(cos: FloatArray) -> float:
-    known = cos[~np.isnan(cos)]
-    return float(known.min()) if len(known) else 0.0
+def _stretched_known(cos: FloatArray) -> FloatArray:
+    stretched = np.zeros_like(cos)
+    known = ~np.isnan(cos)
+    stretched[known] = _stretched(cos[known])
+    return stretched

@@ -1,12 +1,11 @@
 """The cosine of every row with the query, where an embedder and vectors are there; else what is wrong with them."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from wikimem.search.bm25 import FloatArray, LongArray
 from wikimem.search.pool import Pool, joined
 from wikimem.search.results import Degraded
+from wikimem.search.rows import UNKNOWN
 from wikimem.search.shelf import Shelf
 from wikimem.search.vectors import Embedder, Vector, VectorIndex
 
@@ -17,8 +16,7 @@ class Likeness:
     def __init__(self, embedder: Embedder | None, vectors: VectorIndex | None) -> None:
         self.embedder = embedder
         self.vectors = vectors
-        self._rows: dict[Shelf, LongArray] = {}
-        self._generation = -1
+        self._generations: dict[Shelf, int] = {}
 
     @property
     def there(self) -> bool:
@@ -53,35 +51,23 @@ class Likeness:
         every = vectors.cosines(vector)
         if not len(every):
             return None
-        parts = [self._spread(part.shelf, every) for part in pool.parts]
+        parts = [self._spread(part.shelf, every, vectors) for part in pool.parts]
         return joined(parts)
 
-    def forget(self, shelf: Shelf, slots: Sequence[int]) -> None:
-        """Look these rows up again: their items have changed."""
-        known = self._rows.get(shelf)
-        if known is not None:
-            known[[slot for slot in slots if slot < len(known)]] = -1
-
-    def _spread(self, shelf: Shelf, every: Vector) -> FloatArray:
-        rows = self._rows_of(shelf)
+    def _spread(self, shelf: Shelf, every: Vector, vectors: VectorIndex) -> FloatArray:
+        rows = self._rows_of(shelf, vectors)
         values = np.full(len(rows), np.nan, np.float32)
         known = (rows >= 0) & (rows < len(every))
         values[known] = every[rows[known]]
         return values
 
-    def _rows_of(self, shelf: Shelf) -> LongArray:
+    def _rows_of(self, shelf: Shelf, vectors: VectorIndex) -> LongArray:
         """Return the vector row of each slot. Rows are only added, so only what has none yet is looked up."""
-        vectors = self.vectors
-        top = shelf.corpus.top
-        if vectors is None:
-            return np.full(top, -1, np.int64)
-        if vectors.generation != self._generation:
-            self._rows.clear()
-            self._generation = vectors.generation
-        known = self._rows.get(shelf, np.empty(0, np.int64))
-        if len(known) < top:
-            known = np.concatenate((known, np.full(top - len(known), -1, np.int64)))
-        missing = [slot for slot in np.flatnonzero(known < 0).tolist() if shelf.rows.items[slot] is not None]
-        known[missing] = vectors.rows([shelf.rows.hash(slot) for slot in missing])
-        self._rows[shelf] = known
-        return known
+        rows = shelf.rows.vector_rows
+        if self._generations.get(shelf) != vectors.generation:
+            rows[rows >= 0] = UNKNOWN
+            self._generations[shelf] = vectors.generation
+        missing = np.flatnonzero(rows == UNKNOWN).tolist()
+        if missing:
+            rows[missing] = vectors.rows([shelf.rows.hash(slot) for slot in missing])
+        return rows[: shelf.corpus.top]

@@ -19,6 +19,8 @@ from wikimem.text.names import fold_name
 Value = TypeVar("Value", bound=Hashable)
 
 _FIRST_CAPACITY = 256
+# In `vector_rows`: the item's vector was not looked up yet, or not found; the slot holds no item.
+UNKNOWN, FREE = -1, -2
 # How many recent filter values are remembered with what they let through.
 _REMEMBERED = 16
 _NO_TIME = np.iinfo(np.int64).min
@@ -74,12 +76,16 @@ class Column(Generic[Value]):
 
 
 class Rows:
-    """The items by slot, and their columns. A slot that is free holds no item and old values: mask by what lives."""
+    """The items by slot, and their columns. A slot that is free holds no item and old values: mask by what lives.
+
+    `days` are proleptic ordinals of diary entries, `vector_rows` the rows of the items' vectors (`search.likeness`).
+    """
 
     def __init__(self) -> None:
         self.items: list[RecallItem | None] = []
         self.ties: npt.NDArray[np.uint32] = np.zeros(_FIRST_CAPACITY, np.uint32)
         self.days: IntArray = np.zeros(_FIRST_CAPACITY, np.int32)
+        self.vector_rows: npt.NDArray[np.int64] = np.full(_FIRST_CAPACITY, FREE, np.int64)
         self._times: npt.NDArray[np.int64] = np.full(_FIRST_CAPACITY, _NO_TIME, np.int64)
         self._categories: Column[str] = Column()
         self._owners: Column[str | None] = Column()
@@ -94,10 +100,11 @@ class Rows:
             self._sizes.append(-1)
         if slot >= len(self.ties):
             self.ties, self.days = grown(self.ties, slot), grown(self.days, slot)
-            self._times = grown(self._times, slot)
+            self._times, self.vector_rows = grown(self._times, slot), grown(self.vector_rows, slot, FREE)
         self.items[slot] = item
         self._sizes[slot] = -1
         self._hashes.pop(slot, None)
+        self.vector_rows[slot] = UNKNOWN
         # Equal scores are put in an order that does not depend on how the index came about.
         self.ties[slot] = zlib.crc32(item.address.encode("utf-8", "surrogatepass"))
         self.days[slot] = day.toordinal() if day is not None else 0
@@ -109,6 +116,7 @@ class Rows:
     def clear(self, slot: int) -> None:
         """Forget a row's item."""
         self.items[slot] = None
+        self.vector_rows[slot] = FREE
         self._hashes.pop(slot, None)
 
     def hash(self, slot: int) -> str:
@@ -157,9 +165,9 @@ class Rows:
 Kind = TypeVar("Kind", bound=np.generic)
 
 
-def grown(rows: npt.NDArray[Kind], slot: int) -> npt.NDArray[Kind]:
+def grown(rows: npt.NDArray[Kind], slot: int, filling: int = 0) -> npt.NDArray[Kind]:
     """Return a column with room for `slot` and half as much again."""
-    more = np.zeros(max(slot + 1, len(rows) * 3 // 2), rows.dtype)
+    more = np.full(max(slot + 1, len(rows) * 3 // 2), filling, rows.dtype)
     more[: len(rows)] = rows
     return more
 
