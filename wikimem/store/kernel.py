@@ -81,8 +81,9 @@ class Kernel:
             if owner not in (-1, mine.st_uid) or group not in (-1, mine.st_gid):
                 try:
                     os.fchown(descriptor, owner, group)
-                except PermissionError:
-                    continue
+                except OSError as error:
+                    if error.errno not in UNSUPPORTED:
+                        raise
 
     def copy_mode(self, descriptor: int, like: os.stat_result) -> None:
         """Give a file its predecessor's permission bits."""

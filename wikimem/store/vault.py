@@ -1,5 +1,6 @@
 """MemoryStore: the vault as items, read tolerantly, written strictly."""
 
+import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, tzinfo
@@ -34,6 +35,9 @@ from wikimem.text.names import fold_name, is_day, parse_address
 from wikimem.text.problems import Problem
 
 __all__ = ["SCHEMAS", "STATE_FILE", "MemoryStore", "default_state_dir"]
+
+
+log = logging.getLogger(__name__)
 
 
 def default_state_dir(root: Path) -> Path:
@@ -147,6 +151,11 @@ class MemoryStore:
         path = self._pages.find(category)
         page = self.read_page(path) if path is not None else None
         return item_named(page, name) if page is not None else None
+
+    def path_of(self, address: str) -> str | None:
+        """Return the path of the file that an address lies in, or would; None when there is no such category."""
+        category = parse_address(address).category
+        return self.layout.diary_path(category) if is_day(category) else self._pages.find(category)
 
     def problems(self) -> list[tuple[str, Problem]]:
         """Return what a person may want to mend, by path."""
@@ -350,7 +359,7 @@ class MemoryStore:
         self.writer.finish()
         self._upkeep.write_log.purge(address=address, containing=containing, everything=everything)
         self.idempotency.forget_all()
-        path = self._path_of(address) if address is not None else None
+        path = self.path_of(address) if address is not None else None
         whole = self.history.purge(address=file_address(path)) if path is not None else 0
         return whole + self.history.purge(address=address, containing=containing, everything=everything)
 
@@ -406,11 +415,10 @@ class MemoryStore:
         self.close()
 
     def _tidy(self) -> None:
-        self._upkeep.tidy()
-
-    def _path_of(self, address: str) -> str | None:
-        category = parse_address(address).category
-        return self.layout.diary_path(category) if is_day(category) else self._pages.find(category)
+        try:
+            self._upkeep.tidy()
+        except HistoryUnavailable as error:
+            log.warning("the write is done, but the history could not be tidied: %s", error)
 
     def _as_served(self, address: str) -> str:
         """Return the address as the live item of that name spells it (NFC, white space), else as it was given."""
@@ -419,7 +427,7 @@ class MemoryStore:
         return str(wanted) if found is None else found.address
 
     def _catch_up(self, address: str) -> None:
-        path = self._path_of(address)
+        path = self.path_of(address)
         if path is not None:
             try:
                 data = self.disk.read(path).data
