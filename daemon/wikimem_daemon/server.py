@@ -62,6 +62,12 @@ class Server:
         """Stop accepting, let what runs finish within `drain_s`, then end what is left."""
         self._gate.stopping = True
         if self._listening is not None:
+            # First stop accepting, then let what is accepted get its protocol: `close` makes asyncio drop a connection
+            # that has none yet, and its client sees a reset.
+            for sock in self._listening.sockets:
+                asyncio.get_running_loop().remove_reader(sock.fileno())
+            for _ in range(5):
+                await asyncio.sleep(0)
             self._listening.close()
         # A request that a client has already sent is in the kernel: one turn of the loop brings it in.
         await asyncio.sleep(0)
