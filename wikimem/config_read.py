@@ -1,6 +1,5 @@
 """Read one TOML file against the schema: every complaint names the file, the key and what to write instead."""
 
-import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -72,9 +71,16 @@ def read_tables(file: Path, tables: Mapping[str, object], prefix: str) -> Flat:
 def unknown(file: Path, dotted: str, known: Iterable[str]) -> ConfigError:
     """Return the error for a key that no row of the schema has, with the nearest one that exists."""
     names = list(known)
-    near = difflib.get_close_matches(dotted.rpartition(".")[2], names, n=1, cutoff=0.5)
-    hint = f"did you mean `{near[0]}`?" if near else f"known here: {', '.join(sorted(names))}"
+    near = nearest(dotted.rpartition(".")[2], names)
+    hint = f"did you mean `{near}`?" if near else f"known here: {', '.join(sorted(names))}"
     return ConfigError(f"{file}: unknown key `{dotted}`", hint=hint)
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that `word` was probably meant to be."""
+    import difflib  # noqa: PLC0415 - only a mistake pays for it
+
+    return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)), None)
 
 
 def _refused(file: Path, dotted: str, where: str) -> ConfigError:
@@ -95,8 +101,8 @@ def _checked(file: Path, dotted: str, key: Key, value: object) -> Value:
     if checked is None:
         raise ConfigError(f"{file}: `{dotted}` is {_shown(value)}", hint=f"it must be {_wanted(key)}")
     if key.choices and checked not in key.choices:
-        near = difflib.get_close_matches(str(checked), key.choices, n=1, cutoff=0.5)
-        better = f"did you mean `{near[0]}`? " if near else ""
+        near = nearest(str(checked), key.choices)
+        better = f"did you mean `{near}`? " if near else ""
         hint = f"{better}it is one of {', '.join(key.choices)}"
         raise ConfigError(f'{file}: `{dotted}` is "{checked}"', hint=hint)
     if isinstance(checked, (int, float)) and not isinstance(checked, bool):

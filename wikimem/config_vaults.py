@@ -1,13 +1,12 @@
 """Which vault is meant: a configured name, a path, the surroundings of the working directory, or the default."""
 
-import difflib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from wikimem import places
-from wikimem.config_read import VAULT_FILE, Flat, read_tables, read_toml, unknown
+from wikimem.config_read import VAULT_FILE, Flat, nearest, read_tables, read_toml, unknown
 from wikimem.config_tables import TABLES
 from wikimem.errors import ConfigError, VaultError
 
@@ -142,8 +141,8 @@ def _named(text: str, origin: str, *, env: Mapping[str, str], cwd: Path, user: U
         return _configured(user.vaults[text], origin)
     path = places.expand(text, env=env, base=cwd)
     if not text.startswith(("/", ".", "~")) and "/" not in text and not os.path.lexists(path):
-        near = difflib.get_close_matches(text, user.vaults, n=1, cutoff=0.5)
-        names = f"did you mean `{near[0]}`?" if near else f"make it with `wikimem init {text}`"
+        near = nearest(text, user.vaults)
+        names = f"did you mean `{near}`?" if near else f"make it with `wikimem init {text}`"
         said = f" ({origin})" if origin == "WIKIMEM_VAULT" else ""
         raise VaultError(f"no vault is called {text!r}{said}, and {path} does not exist", hint=names)
     return _by_path(path, origin, user)
