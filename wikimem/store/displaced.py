@@ -70,19 +70,36 @@ def keep_displaced(
 
 
 def keep_unseen(
-    log: WriteLog, history: History, path: str, *, page: Page | None, ts: str, finished: Collection[int] = ()
+    log: WriteLog,
+    history: History,
+    layout: Layout,
+    path: str,
+    *,
+    data: bytes | None,
+    ts: str,
+    finished: Collection[int] = (),
 ) -> list[NotedWrite]:
     """Put into the history the texts that we wrote lately and that an editor's save has made disappear.
 
     An editor that had the file open before our write saves its old buffer over it: then our text is in no file, and
-    nobody has put it into the history. Returns the writes whose texts were saved so.
+    nobody has put it into the history. `data` is the file now. Returns the writes whose texts were saved so.
     """
-    live = {one.hash for one in page.items} if page is not None else set[str]()
-    gone = [write for write in log.unseen(path, finished) if write.text is None or write.text.hash not in live]
-    lost = [write for write in gone if write.text is not None and not history.holds(write.address, write.text.hash)]
+    unseen = [write for write in log.unseen(path, finished) if not _stands_in(data or b"", write)]
+    open_ = [write for write in unseen if write.text and not history.holds(write.address, write.text.hash)]
+    live: set[str] = set()
+    if open_ and data is not None:
+        live = {one.hash for one in read_page(path, data, layout).items}
+    lost = [write for write in open_ if write.text and write.text.hash not in live]
     history.record_many([_lost(write, ts) for write in lost])
-    log.mark_seen(write.id for write in gone)
+    kept = {write.id for write in open_} - {write.id for write in lost}
+    log.mark_seen(write.id for write in unseen if write.id not in kept)
     return lost
+
+
+def _stands_in(data: bytes, write: NotedWrite) -> bool:
+    """Say whether a text stands in the file just as it was written, which is seen without parsing the file."""
+    text = write.text
+    return text is not None and f"## {text.name}\n\n{text.content}\n".encode("utf-8", "replace") in data
 
 
 def _lost(write: NotedWrite, ts: str) -> PriorText:

@@ -105,6 +105,9 @@ class History:
 
     def record_many(self, texts: Iterable[PriorText]) -> list[int]:
         """Keep texts in one transaction; return their ids in order."""
+        texts = list(texts)
+        if not texts:
+            return []
         sql = f"INSERT INTO history ({_COLUMNS}, size) VALUES (NULL{', ?' * 13})"  # noqa: S608 - our own columns
         with self._state.transaction() as connection:
             return [connection.execute(sql, _values(text)).lastrowid or 0 for text in texts]

@@ -10,7 +10,6 @@ from wikimem.config_read import VAULT_FILE, read_vault_tables
 from wikimem.config_tables import HistorySettings
 from wikimem.errors import HistoryUnavailable, InvalidAddress
 from wikimem.pages.layout import Layout
-from wikimem.pages.reading import read_page
 from wikimem.store import history as history_table
 from wikimem.store import idempotency as idempotency_table
 from wikimem.store import writelog as writelog_table
@@ -108,9 +107,8 @@ class Upkeep:
 
         `finished` are writes that are done without being noted so yet.
         """
-        page = read_page(path, current, self.pages.layout) if current is not None else None
-        notes, history = self.write_log, self.history
-        return keep_unseen(notes, history, path, page=page, ts=self._ts(), finished=finished)
+        notes, history, layout = self.write_log, self.history, self.pages.layout
+        return keep_unseen(notes, history, layout, path, data=current, ts=self._ts(), finished=finished)
 
     def recover_writes(self, *, everywhere: bool = False) -> Recovered:
         """Decide the writes that were cut off, so that files, history and journal agree. Under the write lock.

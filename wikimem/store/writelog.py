@@ -122,7 +122,9 @@ class WriteLog:
 
     def mark_seen(self, ids: Iterable[int]) -> None:
         """Note that the texts of these writes are in the history by now, or were never texts."""
-        self._state.execute_many("UPDATE writes SET seen = 1 WHERE id = ?", [(one,) for one in ids])
+        rows = [(one,) for one in ids]
+        if rows:
+            self._state.execute_many("UPDATE writes SET seen = 1 WHERE id = ?", rows)
 
     def last_at(self, address: str) -> NotedWrite | None:
         """Return the latest finished write to an address in the last two days."""
