@@ -82,6 +82,36 @@ _VALUES: Final[tuple[Any, ...]] = (
     *("out", "both", "resolved", "add", "NaN", "1e5", "-", "\\", '"', "'; DROP TABLE history; --"),
 )
 
+_LIKELY: Final[dict[str, tuple[Any, ...]]] = {
+    "address": ("notes0:item 0", "fuzz:one", "fuzz:two", "2026-07-21:12:00", "2026-07-21:12:00#2", "notes1:item 11"),
+    "anchor": ("notes0:item 0", "fuzz:one", "item 11"),
+    "source": ("notes0:item 0", "fuzz:one"),
+    "target": ("fuzz:two", "notes1:item 11", "a label"),
+    "category": ("fuzz", "other", "notes0", "n*"),
+    "name": ("one", "two", "海边", "with  spaces", "c++", "%25"),
+    "content": (
+        "text",
+        "[[fuzz:one]] and [[nowhere:x]]",
+        "## two\ntext",
+        "* list\n* list",
+        "| a | b |\n|---|---|",
+        "漢字かな",
+    ),
+    "query": ("sea", "coffee bread", "海", "yesterday", "last week robots", ""),
+    "time_range": (["2026-07-01", "2026-07-31"], ["2026-07-21", "2026-07-21"]),
+    "id": (1, 2, 3, 10**18),
+    "weight": (1, 2.5, 1e-300, 1e300),
+    "date": ("2026-07-21", "2026-07-22", "2024-02-29"),
+    "start": ("2026-07-01",),
+    "end": ("2026-07-31",),
+    "ts": ("2026-07-21T06:30:00+00:00", "2026-07-21T06:30:00Z", "1900-01-01T00:00:00+14:00"),
+    "time": ("14:30", "00:00"),
+    "limit": (1, 3, 100),
+    "depth": (1, 2, 5),
+    "direction": ("out", "in", "both"),
+    "state": ("resolved", "unresolved", "ambiguous"),
+}
+
 
 def byte_level(rng: random.Random) -> bytes:
     """Return a mutated request."""
@@ -107,7 +137,7 @@ def byte_level(rng: random.Random) -> bytes:
 def json_level(rng: random.Random) -> bytes:
     """Return a well-formed request for some call of the table, with parameters that may be anything."""
     call = rng.choice([one for one in CALLS if not one.streams])
-    params = {name: _value(rng) for name in _names(call, rng)}
+    params = {name: _value(name, rng) for name in _names(call, rng)}
     method, target, body = call.method, call.path, b""
     if call.in_query:
         pairs = [
@@ -135,7 +165,9 @@ def _names(call: Call, rng: random.Random) -> Iterator[str]:
         yield rng.choice(("x", "__class__", "limit ", "", "é"))
 
 
-def _value(rng: random.Random) -> Any:
+def _value(name: str, rng: random.Random) -> Any:
+    if name in _LIKELY and rng.random() < 0.7:
+        return rng.choice(_LIKELY[name])
     value = rng.choice(_VALUES)
     if isinstance(value, str) and rng.random() < 0.2:
         return value + str(rng.choice(_VALUES))

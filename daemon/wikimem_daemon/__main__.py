@@ -11,14 +11,15 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from wikimem import config
 from wikimem.errors import WikimemError
-from wikimem.store.locks import VaultLock, vault_key
 from wikimem_daemon import logs, systemd, watchdog
 from wikimem_daemon.daemon import Daemon
 from wikimem_daemon.fatal import answer_waiting
 from wikimem_daemon.gate import Gate
+from wikimem_daemon.holding import Hold
 from wikimem_daemon.limits import Limits, within_descriptors
 from wikimem_daemon.listening import Listener, adopt, bind
 
@@ -56,24 +57,14 @@ def _serve(vault: str | None, passed: Listener | None) -> int:
     if settings.path.is_dir() or passed is None:
         # A folder that is not there yet (a disk that is not mounted) is waited for, under a supervisor.
         config.require_vault(settings.path, configured=settings.configured)
-    lock = _lock(settings)
+    hold = Hold(settings.state_root, settings.path, settings.name)
+    hold.take()
     try:
         listener = passed or bind(settings.socket_path)
-        daemon = Daemon(settings, listener, Gate(within_descriptors(Limits())), load)
-        return asyncio.run(daemon.run())
+        daemon = Daemon(settings, listener, Gate(within_descriptors(Limits())), load, hold)
+        return asyncio.new_event_loop().run_until_complete(daemon.run())
     finally:
-        lock.release()
-
-
-def _lock(settings: config.Settings) -> VaultLock:
-    """Hold the vault for this process's life. A folder that is not there has no inode: its path stands in."""
-    try:
-        key = vault_key(settings.path)
-    except OSError:
-        key = f"absent-{settings.name}"
-    lock = VaultLock(settings.state_root, key, "daemon")
-    lock.acquire()
-    return lock
+        hold.release()
 
 
 def _give_up(error: WikimemError, passed: Listener | None) -> int:
@@ -86,5 +77,13 @@ def _give_up(error: WikimemError, passed: Listener | None) -> int:
     return error.exit_status
 
 
+def _end(status: int) -> NoReturn:
+    """End at once: all is kept and closed by now, and a build that runs in a thread is needed by nobody any more."""
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    _end(main())

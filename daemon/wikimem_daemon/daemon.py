@@ -22,6 +22,7 @@ from wikimem.errors import ConfigError, VaultError, WikimemError
 from wikimem_daemon import status as status_page
 from wikimem_daemon import systemd
 from wikimem_daemon.gate import Gate
+from wikimem_daemon.holding import Hold
 from wikimem_daemon.listening import Listener
 from wikimem_daemon.opened import OpenedVault, open_vault
 from wikimem_daemon.routes import App, Stream
@@ -34,7 +35,7 @@ from wikimem_daemon.watchdog import from_environment
 _log = logging.getLogger("wikimem.daemon")
 
 _ROOT_POLL_S = 0.25
-_SANDBOX_LOOK_S = 2.0
+_FOLDER_LOOK_S = 2.0
 _START_ANEW = 1
 """A status that `Restart=on-failure` answers with a fresh process: 75 and 78 would prevent it."""
 _OPENING_S = 8.0
@@ -50,6 +51,7 @@ class Daemon:
     listener: Listener
     gate: Gate
     load: Callable[[], Settings]
+    hold: Hold
     process: status_page.Process = field(default_factory=status_page.Process)
     _exit_status: int = 0
     _vault: OpenedVault | None = None
@@ -70,14 +72,15 @@ class Daemon:
         systemd.ready(f"reading {self.settings.path}")
         _log.info("serving the vault %s", self.settings.path, extra={"event": "daemon.serving"})
         opening = asyncio.create_task(self._open())
-        watchdog = asyncio.create_task(from_environment({"reconcile": self._progress}).run())
-        writable = asyncio.create_task(self._watch_sandbox())
+        probes = {"reconcile": self._progress, "writer": self._writing}
+        watchdog = asyncio.create_task(from_environment(probes).run())
+        folder = asyncio.create_task(self._watch_folder())
         try:
             await self._stop.wait()
         finally:
             systemd.stopping()
             _log.info("stopping", extra={"event": "daemon.stopping"})
-            await self._shut_down(opening, watchdog, writable)
+            await self._shut_down(opening, watchdog, folder)
         return self._exit_status
 
     def _handle_signals(self) -> None:
@@ -88,13 +91,21 @@ class Daemon:
         # A broken lease is told by SIGIO, whose default ends the process; the store asks for the lease's state itself.
         signal.signal(signal.SIGIO, signal.SIG_IGN)
 
-    async def _watch_sandbox(self) -> None:
-        """End for a fresh start when the sandbox would let us write to the vault's folder only after one."""
+    async def _watch_folder(self) -> None:
+        """Hold the vault also when its folder is replaced; end where that needs another process, or has one."""
         root = WritableRoot(self.settings.path)
-        while not root.lost():  # noqa: ASYNC110 - a mount changes without an event
-            await asyncio.sleep(_SANDBOX_LOOK_S)
-        _log.warning("the vault's folder was replaced, and the sandbox shows the new one read-only: starting anew")
-        self._exit_status = _START_ANEW
+        while not self._stop.is_set():
+            await asyncio.sleep(_FOLDER_LOOK_S)
+            try:
+                self.hold.take()
+            except WikimemError as error:
+                self._end(error.exit_status, error.message)
+            if root.lost():
+                self._end(_START_ANEW, "the vault's folder was replaced, and the sandbox shows the new one read-only")
+
+    def _end(self, status: int, why: str) -> None:
+        _log.error("ending: %s", why, extra={"event": "daemon.ending"})
+        self._exit_status = status
         self._stop.set()
 
     async def _shut_down(self, *tasks: "asyncio.Task[None]") -> None:
@@ -119,14 +130,16 @@ class Daemon:
             await self._open_when_there()
         except asyncio.CancelledError:
             raise
-        except Exception:
+        except WikimemError as error:
+            self._end(error.exit_status, error.message)
+        except Exception:  # noqa: BLE001 - the outermost loop of the start
             _log.exception("the vault could not be opened")
-            self._stop.set()
-            raise
+            self._end(1, "the vault could not be opened")
 
     async def _open_when_there(self) -> None:
         while self._vault is None:
             try:
+                self.hold.take()
                 self._vault = open_vault(self.settings, self.gate)
             except VaultError as error:
                 self._why_closed = {"code": "missing-root", "detail": error.message, "hint": error.hint}
@@ -160,6 +173,9 @@ class Daemon:
 
     def _progress(self) -> object | None:
         return None if self._vault is None or self._service is None else self._vault.reconciler.progress()
+
+    def _writing(self) -> object | None:
+        return None if self._service is None else self._service.in_hand
 
     # ------------------------------------------------------------- service
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from wikimem.errors import ConfigError
+from wikimem.errors import ConfigError, Locked
 
 BACKLOG: Final = 128
 MAX_PATH_BYTES: Final = 107
@@ -36,9 +36,11 @@ def bind(path: Path) -> Listener:
 
     The file appears under its name only when it is private and listening: bound as `name.new`, made 0600, listened
     on, renamed. Between bind and chmod it is guarded by its directory, which is 0700. The caller holds the daemon
-    lock. Raises ConfigError when the directory is not safely ours or the path is too long for the kernel.
+    lock. Raises ConfigError when the directory is not safely ours or the path is too long for the kernel, Locked when
+    somebody answers there all the same: a vault whose folder was replaced has another lock, and the same socket.
     """
     check_length(path)
+    _refuse_second(path)
     temporary = path.with_name(path.name + ".new")
     if len(os.fsencode(temporary)) > MAX_PATH_BYTES:
         temporary = path.with_name(path.name[:-4] + ".new")
@@ -61,6 +63,18 @@ def bind(path: Path) -> Listener:
             hint="Set WIKIMEM_SOCKET to a path in a folder of your own.",
         ) from error
     return Listener(sock, path)
+
+
+def _refuse_second(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)
+        try:
+            probe.connect(os.fsencode(path))
+        except BlockingIOError:
+            pass  # its backlog is full: somebody is there
+        except OSError:
+            return
+    raise Locked(f"Another daemon already listens on {path}.", hint="Use it, or stop it first: `wikimem status`.")
 
 
 def adopt(passed: list[tuple[str, socket.socket]]) -> Listener | None:

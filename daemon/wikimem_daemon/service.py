@@ -29,7 +29,10 @@ _ON_DISK = (calls.HISTORY, calls.JOURNAL)
 
 @dataclass(slots=True)
 class VaultService:
-    """Performs calls over one vault. `operate_with` answers calls about the daemon, `open_stream` opens streams."""
+    """Performs calls over one vault. `in_hand`: the number of the write that runs.
+
+    `operate_with` answers calls about the daemon, `open_stream` opens streams, `status` puts the status together.
+    """
 
     operations: Operations
     reconciler: Reconciler
@@ -38,6 +41,8 @@ class VaultService:
     operate_with: Callable[[Call, Mapping[str, Any]], Awaitable[Mapping[str, object]]]
     open_stream: Callable[[str | None], Awaitable[Stream]]
     status: Callable[[Mapping[str, Any], ReadStamp], Awaitable[Mapping[str, object]]]
+    in_hand: int | None = None
+    _writes: int = 0
 
     async def read(self, call: Call, params: Mapping[str, Any]) -> Mapping[str, object]:
         """Answer a read, with the stamp that says how fresh it is."""
@@ -84,8 +89,13 @@ class VaultService:
     ) -> tuple[Mapping[str, object], bool]:
         """Do a write once: a key that was answered before gets the same answer again, and nothing is written."""
         async with self.lock:
+            self._writes += 1
+            self.in_hand = self._writes
             loop = asyncio.get_running_loop()
-            done = await loop.run_in_executor(self.writer, self._once, call, dict(params), key, digest)
+            try:
+                done = await loop.run_in_executor(self.writer, self._once, call, dict(params), key, digest)
+            finally:
+                self.in_hand = None
             if isinstance(done, Written):
                 for path in done.paths:
                     self.reconciler.note_write(path)

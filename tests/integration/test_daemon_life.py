@@ -63,6 +63,34 @@ def test_a_second_daemon_by_another_name_of_the_same_folder_is_refused_too(serve
     assert served.client().health()["state"] == "ok"
 
 
+def test_a_second_daemon_is_refused_after_the_folder_was_replaced_underneath_the_first(served: Served) -> None:
+    served.start()
+    served.vault.rename(served.base / "old")
+    served.write("wiki/notes.md", "## a\n\nanew\n")
+    wait_until(lambda: served.client().retrieve("anew")["items"], "the new folder is followed")
+    status, errors = run(served)
+    assert status == 75
+    assert "listens" in errors or "serves" in errors
+    assert served.client().health()["state"] == "ok"
+
+
+def test_a_daemon_whose_new_folder_another_one_serves_gives_way(served: Served) -> None:
+    served.start()
+    served.write("../other/wiki/notes.md", "## b\n\ntwo\n")
+    env = {**served.env, "WIKIMEM_SOCKET": str(served.base / "run" / "wikimem" / "w.sock")}
+    with subprocess.Popen(
+        [sys.executable, "-m", "wikimem_daemon", "--vault", str(served.base / "other")],
+        env=env, cwd=served.base, stderr=subprocess.DEVNULL,
+    ) as other:  # fmt: skip
+        wait_until((served.base / "run/wikimem/w.sock").exists, "the other one serves")
+        served.vault.rename(served.base / "old")
+        (served.base / "other").rename(served.vault)
+        assert served.process is not None
+        assert served.process.wait(20) == 75
+        served.process = None
+        other.terminate()
+
+
 def test_after_kill_9_the_next_one_starts_in_one_try(served: Served) -> None:
     for _ in range(3):
         served.start()

@@ -58,7 +58,7 @@ class World:
         )
 
     def perform(self, prepared: requests.Prepared[Any]) -> Any:
-        return self.play(self.exchange.attempt().call(prepared))
+        return self.play(self.exchange.attempt(prepared).call(prepared))
 
     def play(self, plan: Any) -> Any:
         try:
@@ -233,6 +233,13 @@ def test_silence_until_the_deadline_is_unreachable() -> None:
         world.perform(requests.health())
 
 
+def test_a_call_that_lets_the_daemon_wait_waits_longer_itself() -> None:
+    world = World(connects=[BlockingIOError()] * 10_000)
+    with pytest.raises(TryAgain):
+        world.perform(requests.retrieve("x", fresh_timeout_ms=30_000))
+    assert 39.0 < world.now <= 40.0
+
+
 def test_somebody_elses_socket_is_denied() -> None:
     world = World(connects=[PermissionError()])
     with pytest.raises(DeniedError):
@@ -292,7 +299,8 @@ def stream(*blocks: bytes) -> bytes:
 
 
 def followed(world: World, until: Callable[[], bool]) -> list[Event]:
-    plan = world.exchange.attempt().follow(requests.events())
+    prepared = requests.events()
+    plan = world.exchange.attempt(prepared).follow(prepared)
     step = next(plan)
     while not until():
         try:

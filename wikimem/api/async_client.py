@@ -79,7 +79,7 @@ class AsyncClient:
 
     async def perform(self, prepared: Prepared[Answer]) -> Answer:
         """Perform one call."""
-        attempt = self._exchange.attempt()
+        attempt = self._exchange.attempt(prepared)
         results: list[object] = []
         async for _ in self._steps(attempt, attempt.call(prepared), results):
             raise AssertionError
@@ -87,7 +87,7 @@ class AsyncClient:
 
     def follow(self, prepared: Prepared[Event]) -> AsyncIterator[Event]:
         """Follow an event stream."""
-        attempt = self._exchange.attempt()
+        attempt = self._exchange.attempt(prepared)
         return self._steps(attempt, attempt.follow(prepared), [])
 
     async def _steps(

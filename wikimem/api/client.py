@@ -106,7 +106,7 @@ class Client:
 
     def perform(self, prepared: Prepared[Answer]) -> Answer:
         """Perform one call."""
-        attempt = self._attempt()
+        attempt = self._attempt(prepared)
         steps = self._steps(attempt, attempt.call(prepared))
         try:
             while True:
@@ -116,15 +116,15 @@ class Client:
 
     def follow(self, prepared: Prepared[Event]) -> Iterator[Event]:
         """Follow an event stream."""
-        attempt = self._attempt()
+        attempt = self._attempt(prepared)
         return self._steps(attempt, attempt.follow(prepared))
 
-    def _attempt(self) -> Attempt[socket.socket]:
+    def _attempt(self, prepared: Prepared[Any]) -> Attempt[socket.socket]:
         if self._pid != os.getpid():
             # After a fork two processes would read each other's answers from one connection.
             self._pid = os.getpid()
             self._exchange.idle.clear()
-        return self._exchange.attempt()
+        return self._exchange.attempt(prepared)
 
     def _steps(self, attempt: Attempt[socket.socket], plan: Any) -> Generator[Event, None, object]:
         try:

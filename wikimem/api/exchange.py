@@ -108,9 +108,14 @@ class Exchange(Generic[Connection]):
                 hint="Set WIKIMEM_SOCKET or XDG_RUNTIME_DIR to a shorter path.",
             )
 
-    def attempt(self) -> "Attempt[Connection]":
-        """Return the state of one call, to be planned and performed."""
-        return Attempt(self, self.clock() + self.timeout_s)
+    def attempt(self, prepared: Prepared[Any]) -> "Attempt[Connection]":
+        """Return the state of one call, to be planned and performed.
+
+        A call that lets the daemon wait for freshness gets that time on top of its own.
+        """
+        waiting = prepared.params.get("fresh_timeout_ms", 0)
+        extra_s = waiting / 1000 if isinstance(waiting, int | float) else 0.0
+        return Attempt(self, self.clock() + self.timeout_s + extra_s)
 
 
 @dataclass(slots=True)
