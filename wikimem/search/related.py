@@ -1,6 +1,6 @@
 """The answer of `related`: what a walk found, ranked by path weight, then temperature, then address."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from wikimem.search.walk import Labels, Walk
 _OPPOSITE: dict[Direction, Direction] = {"out": "in", "in": "out", "both": "both"}
 # Sums of the same numbers in another order differ in their last bits: beyond 40 bits (12 digits) weights are equal.
 _MANTISSA_STEPS = float(2**40)
+_LEAST_ROUNDED, _MOST_ROUNDED = 1e-3, 1e3  # between these, eleven decimals are nearly as many digits
 
 
 def find_related(
@@ -34,25 +35,31 @@ def find_related(
     levels = walk.run(depth)
     nodes, weights, hops = _heaviest(levels)
     ranked = _rank(adjacency, nodes, _comparable(weights), limit, temperature)
-    paths = _paths(adjacency, levels, nodes, hops, [row for row, _, _ in ranked])
-    totals, counts = weights.tolist(), hops.tolist()
-    items = (
-        Related(address, float(f"{totals[row]:.12g}"), counts[row], (anchor, *path, address), warmth)
-        for (row, address, warmth), path in zip(ranked, paths, strict=True)
+    rows = [row for row, _, _ in ranked]
+    paths = _paths(adjacency, levels, nodes[rows], hops[rows])
+    items = tuple(
+        Related(address, weight, count, (anchor, *path, address), warmth)
+        for (_, address, warmth), weight, count, path in zip(
+            ranked, _shown(weights[rows]), hops[rows].tolist(), paths, strict=True
+        )
     )
-    return tuple(items), walk.truncated
+    return items, walk.truncated
 
 
-def _paths(
-    adjacency: Adjacency, levels: list[Labels], nodes: Ints, hops: Ints, rows: list[int]
-) -> Iterator[tuple[str, ...]]:
-    """Yield the addresses between the anchor and each row's item."""
-    between: dict[int, list[int]] = {}
-    for number, level in enumerate(levels, start=1):
-        wanted = [row for row in rows if hops[row] == number]
-        between |= zip(wanted, level.between[nodes[wanted]].tolist(), strict=True)
-    for row in rows:
-        yield tuple(map(adjacency.name, between[row]))
+def _shown(weights: Floats) -> list[float]:
+    """Return sums as they are told: without the last bits that adding up has left (0.1 + 0.2 is 0.3)."""
+    ordinary = ((weights > _LEAST_ROUNDED) & (weights < _MOST_ROUNDED)).all()
+    return np.round(weights, 11).tolist() if ordinary else [float(f"{weight:.12g}") for weight in weights.tolist()]
+
+
+def _paths(adjacency: Adjacency, levels: list[Labels], nodes: Ints, hops: Ints) -> list[tuple[str, ...]]:
+    """Return the addresses between the anchor and each node."""
+    found: list[tuple[str, ...]] = [()] * len(nodes)
+    for number, level in enumerate(levels[1:], start=2):
+        places = np.flatnonzero(hops == number)
+        for place, between in zip(places.tolist(), level.between[nodes[places]].tolist(), strict=True):
+            found[place] = tuple(map(adjacency.name, between))
+    return found
 
 
 def _heaviest(levels: list[Labels]) -> tuple[Ints, Floats, Ints]:
