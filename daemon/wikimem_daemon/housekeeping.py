@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from wikimem.store.vault import MemoryStore
 _log = logging.getLogger("wikimem.upkeep")
 
 KEEP_S: Final = 60.0
+SECOND_LOOK_S: Final = 6.0
 MERGE_LOOK_S: Final = 0.25
 
 
@@ -77,12 +79,22 @@ class Housekeeping:
             await asyncio.sleep(MERGE_LOOK_S)
 
     async def _keep_for_ever(self) -> None:
+        """Look a second time at files that writes displaced, soon; save temperatures and tidy the history, seldom.
+
+        A transaction a read would cost too much, and a minute of warmth that is lost costs nothing.
+        """
+        revision, looks, kept = self.store().revision, 0, time.monotonic()
         while True:
-            await asyncio.sleep(KEEP_S)
-            # A transaction a read would cost too much, and a minute of warmth that is lost costs nothing.
-            await self.keep_warmth()
-            async with self.lock:
-                await self._in_writer(self.store().tidy, "the history cannot be tidied")
+            await asyncio.sleep(SECOND_LOOK_S)
+            if self.store().revision != revision:
+                revision, looks = self.store().revision, 2  # the last one may have come just now, and be due next time
+            if time.monotonic() - kept >= KEEP_S:
+                kept, looks = time.monotonic(), max(looks, 1)
+                await self.keep_warmth()
+            if looks:
+                looks -= 1
+                async with self.lock:
+                    await self._in_writer(self.store().tidy, "the history cannot be tidied")
 
     async def _in_writer(self, work: Callable[[], object], trouble: str) -> None:
         try:
