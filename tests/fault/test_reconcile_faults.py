@@ -17,6 +17,7 @@ from tests.watching import FakeDuty
 from wikimem.errors import HistoryUnavailable
 from wikimem.pages.layout import Layout
 from wikimem.pages.page import Page
+from wikimem.store.files import Stamp
 from wikimem.store.state import State
 from wikimem_daemon.disk import Disk, Listing
 from wikimem_daemon.freshness import Freshness
@@ -114,6 +115,27 @@ def test_a_machine_that_slept_or_was_set_compares_everything(
             await life.after(1)
             assert life.reconciler.status().compared_by == why
             assert life.index.texts()["a:sea"] == "edited"
+
+    asyncio.run(run())
+
+
+def test_stamps_of_before_a_step_of_the_clock_prove_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the clock was set back, a write may bring the very stamp that the file had."""
+
+    async def run() -> None:
+        root = new_vault(tmp_path)
+        duty = FakeDuty(root)
+        monkeypatch.setattr("wikimem_daemon.disk.stamp_of", lambda found: Stamp(1, 2, found.st_size, 3, 4))
+        async with living(root, tmp_path / "state.db", new_watcher=duty, scan_interval_s=60) as life:
+            life.write("wiki/a.md", "## sea\n\nfirst\n")
+            await life.fresh()
+            duty.watcher.deaf = True
+            life.write("wiki/a.md", "## sea\n\nother\n")
+            await life.after(61)
+            assert life.index.texts() == {"a:sea": "first"}, "this file system gives no sign of the write"
+            life.clock.stepped -= 3600
+            await life.after(1)
+            assert life.index.texts() == {"a:sea": "other"}
 
     asyncio.run(run())
 

@@ -97,8 +97,9 @@ def test_a_removal_leaves_answers_at_once_and_is_told_after_its_grace(tmp_path: 
             cursor = life.reconciler.cursor()
             note.unlink()
             assert await life.texts() == {}
+            await life.after(0.7)
             assert life.changes(cursor) == []
-            await life.after(1.1)
+            await life.after(0.4)
             assert life.changes(cursor) == [("remove", "a:sea", None)]
             await life.until(lambda: life.history("a:sea") == [("remove", "sea", "first")])
 

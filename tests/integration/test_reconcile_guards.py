@@ -48,6 +48,20 @@ def test_a_place_that_goes_keeps_its_answers_marked_until_it_returns(tmp_path: P
     asyncio.run(run())
 
 
+def test_a_wiki_folder_that_is_deleted_note_by_note_keeps_its_answers(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            await a_note(life)
+            cursor = life.reconciler.cursor()
+            shutil.rmtree(life.root / "wiki")
+            assert codes(await life.fresh(0.25)) == ["missing-folder"]
+            await life.after(3600)
+            assert life.index.texts() == {"a:sea": "first"}
+            assert life.changes(cursor) == []
+
+    asyncio.run(run())
+
+
 def test_a_root_that_is_removed_and_remade_is_followed_and_was_degraded_in_between(tmp_path: Path) -> None:
     async def run() -> None:
         root = new_vault(tmp_path)
@@ -205,6 +219,22 @@ def test_a_writer_that_stays_open_gives_the_last_good_text_and_later_what_stands
                 file.write(b"\n## hill\n\nmore\n")
                 assert not (await life.fresh(0.2)).fresh
             assert await life.texts() == {"a:sea": "open", "a:hill": "more"}
+
+    asyncio.run(run())
+
+
+def test_a_writer_that_renames_what_it_still_writes_is_waited_for(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            note = await a_note(life)
+            temporary = note.with_name("download.part")
+            with temporary.open("wb", buffering=0) as file:
+                file.write(b"## sea\n\nhal")
+                temporary.replace(note)
+                assert codes(await life.fresh(0.2)) == ["being-written"]
+                assert life.index.texts() == {"a:sea": "first"}
+                file.write(b"f and half\n")
+            assert await life.texts() == {"a:sea": "half and half"}
 
     asyncio.run(run())
 

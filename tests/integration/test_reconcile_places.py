@@ -186,6 +186,23 @@ def test_a_person_who_saves_the_same_file_just_after_us_is_not_taken_for_us(tmp_
     asyncio.run(run())
 
 
+def test_a_write_of_another_process_of_ours_has_its_prior_text_kept_once(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            life.write("wiki/a.md", "## sea\n\nfirst\n")
+            await life.fresh()
+            cursor = life.reconciler.cursor()
+            store = store_of(life, OwnWrites(), tmp_path / "s")
+            store.add("a", "sea", "from the command line")
+            await life.fresh()
+            assert [(one.action, one.cause) for one in life.change_values(cursor)] == [("update", "disk")]
+            await life.until(lambda: not life.reconciler._saver._is_due())
+            assert life.history("a:sea") == [("update", "sea", "first")]
+            store.close()
+
+    asyncio.run(run())
+
+
 def test_a_sideband_is_read_at_the_start_and_whenever_it_changes(tmp_path: Path) -> None:
     async def run() -> None:
         seen: list[bytes | None] = []

@@ -28,7 +28,8 @@ def test_edits_made_while_no_daemon_ran_are_told_with_their_prior_texts(tmp_path
     async def run() -> None:
         root = new_vault(tmp_path)
         state = tmp_path / "state.db"
-        for name in ("edited", "removed", "moved", "same"):
+        (root / "wiki/folder/deep").mkdir(parents=True)
+        for name in ("edited", "removed", "moved", "same", "folder/deep/gone"):
             (root / f"wiki/{name}.md").write_text(f"## sea\n\n{LONG} {name}\n")
         async with living(root, state) as life:
             cursor = life.reconciler.cursor()
@@ -38,9 +39,11 @@ def test_edits_made_while_no_daemon_ran_are_told_with_their_prior_texts(tmp_path
         (root / "wiki/moved.md").rename(root / "wiki/x/moved.md")
         (root / "wiki/added.md").write_text("## hill\n\nnew\n")
         (root / "wiki/same.md").touch()
+        shutil.rmtree(root / "wiki/folder")
         async with living(root, state) as life:
             assert sorted(life.changes(cursor)) == [
                 ("add", "added:hill", None),
+                ("remove", "folder/deep/gone:sea", None),
                 ("remove", "removed:sea", None),
                 ("rename", "x/moved:sea", "moved:sea"),
                 ("update", "edited:sea", None),
