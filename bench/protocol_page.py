@@ -16,6 +16,7 @@ from typing import Any, Literal, NotRequired, Required, Union, get_args, get_ori
 from wikimem.api import protocol
 from wikimem.api.calls import CALLS, Call
 from wikimem.api.openapi import openapi
+from wikimem.api.params import DEFAULTS
 from wikimem.api.protocol import Event, Problem
 from wikimem.errors import WikimemError
 
@@ -88,8 +89,10 @@ def _section(call: Call) -> str:
         where = "query" if call.in_query else "body"
         lines += ["", f"| {where} | type | |", "|---|---|---|"]
         for name, hint in hints.items():
-            required = "required" if get_origin(hint) is Required else ""
-            lines.append(f"| `{name}` | {_type(hint)} | {required} |")
+            defaults = DEFAULTS.get(call.params, {})
+            default = f"default {json.dumps(defaults[name])}" if name in defaults else ""
+            note = "required" if get_origin(hint) is Required else default
+            lines.append(f"| `{name}` | {_type(hint)} | {note} |")
     answer = (
         "server-sent events, see above"
         if call.streams

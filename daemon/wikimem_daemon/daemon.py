@@ -239,7 +239,7 @@ class Daemon:
     async def _status(self, params: Mapping[str, Any], stamp: ReadStamp) -> Mapping[str, object]:
         if self._vault is None or self._service is None:
             return await self.read(calls.STATUS, params)
-        if params.get("verify"):
+        if params["verify"]:
             await self._vault.reconciler.verify()
             stamp = await self._service.stamp_now()
         return status_page.status_answer(

@@ -16,14 +16,13 @@ from typing import Any
 from wikimem.api import bodies, calls
 from wikimem.api.calls import Call
 from wikimem.api.operations import Operations, Written
-from wikimem.api.protocol import FRESH_TIMEOUT_MS, DegradedPart, ReadStamp
+from wikimem.api.protocol import DegradedPart, ReadStamp
 from wikimem.errors import HistoryUnavailable
 from wikimem_daemon.reconcile import Freshness, Reconciler
 from wikimem_daemon.routes import Stream
 
 _log = logging.getLogger("wikimem.service")
 
-CHANGES_LIMIT = 1_000
 _ON_DISK = (calls.HISTORY, calls.JOURNAL)
 
 
@@ -51,7 +50,7 @@ class VaultService:
             return await self.status(params, await self.stamp_now())
         stamp = await self._fresh_stamp(params)
         if call is calls.CHANGES:
-            page = self.reconciler.changes_since(params.get("since"), params.get("limit", CHANGES_LIMIT))
+            page = self.reconciler.changes_since(params.get("since"), params["limit"])
             changes = [bodies.change_body(change) for change in page.changes]
             return {
                 **stamp,
@@ -71,12 +70,11 @@ class VaultService:
         return self._stamp(await self.reconciler.ensure_fresh(0.0))
 
     async def _fresh_stamp(self, params: Mapping[str, Any]) -> ReadStamp:
-        if not params.get("fresh", True):
+        if not params["fresh"]:
             # Not asked for, so not claimed.
             known = self.reconciler.status()
             return self._stamp(Freshness(False, known.partial, known.degraded, self.reconciler.cursor()))
-        timeout_ms = params.get("fresh_timeout_ms", FRESH_TIMEOUT_MS)
-        return self._stamp(await self.reconciler.ensure_fresh(timeout_ms / 1000))
+        return self._stamp(await self.reconciler.ensure_fresh(params["fresh_timeout_ms"] / 1000))
 
     def _stamp(self, found: Freshness) -> ReadStamp:
         degraded: list[DegradedPart] = [

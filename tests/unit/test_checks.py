@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wikimem.api.checks import MAX_DEPTH, check_body, check_query, read_json, too_deep
+from wikimem.api.checks import MAX_DEPTH, check_body, check_params, check_query, read_json, too_deep
 from wikimem.api.params import (
+    DEFAULTS,
     HistoryParams,
     ItemParams,
     ItemsParams,
@@ -29,11 +30,20 @@ def body(**fields: object) -> bytes:
 
 def test_what_a_call_takes_comes_through_unchanged() -> None:
     sent = {"query": "海边", "limit": 3, "expand_links": False, "time_range": ["2026-07-01", "2026-07-31"]}
-    assert check_body(RetrieveParams, body(**sent)) == sent
+    assert check_body(RetrieveParams, body(**sent)).items() >= sent.items()
+
+
+def test_what_is_not_given_has_its_default() -> None:
+    found = check_body(RetrieveParams, body(query="x"))
+    assert (found["limit"], found["fresh"], found["fresh_timeout_ms"]) == (10, True, 250)
+    assert check_query(ItemsParams, b"")["limit"] == 100
+    for params, defaults in DEFAULTS.items():
+        assert check_params(params, defaults | dict.fromkeys(params.__required_keys__, "x")) is not None  # type: ignore[attr-defined]
 
 
 def test_null_counts_as_not_given() -> None:
-    assert check_body(RetrieveParams, body(query="x", budget_tokens=None)) == {"query": "x"}
+    assert "budget_tokens" not in check_body(RetrieveParams, body(query="x", budget_tokens=None))
+    assert check_body(RetrieveParams, body(query="x", limit=None))["limit"] == 10
     with pytest.raises(InvalidInput, match="'query' is missing"):
         check_body(RetrieveParams, body(query=None))
 
@@ -97,12 +107,15 @@ def test_what_is_no_json_object_is_refused(text: bytes) -> None:
 
 def test_a_query_is_read_by_the_types() -> None:
     found = check_query(ItemsParams, b"category=daily%20life&limit=5&temperature_min=0.5&fresh=false&after=")
-    assert found == {"category": "daily life", "limit": 5, "temperature_min": 0.5, "fresh": False, "after": ""}
+    assert found == {
+        "category": "daily life", "limit": 5, "temperature_min": 0.5, "fresh": False, "after": "",
+        "fresh_timeout_ms": 250,
+    }
 
 
 def test_a_plus_in_a_query_is_a_space_as_in_every_form() -> None:
-    assert check_query(ItemParams, b"address=work:c+plus") == {"address": "work:c plus"}
-    assert check_query(ItemParams, b"address=work:c%2B%2B") == {"address": "work:c++"}
+    assert check_query(ItemParams, b"address=work:c+plus")["address"] == "work:c plus"
+    assert check_query(ItemParams, b"address=work:c%2B%2B")["address"] == "work:c++"
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from types import NoneType, UnionType
 from typing import Any, Final, Literal, Required, Union, get_args, get_origin, get_type_hints
 from urllib.parse import parse_qsl
 
+from wikimem.api.params import DEFAULTS
 from wikimem.errors import InvalidInput
 
 MAX_DEPTH: Final = 32
@@ -134,9 +135,9 @@ def _table(params: type) -> tuple[dict[str, tuple[Check, object]], frozenset[str
 
 
 def check_params(params: type, given: Mapping[str, object]) -> dict[str, Any]:
-    """Return `given` checked against the typed dictionary `params`, without what is null. Raises InvalidInput."""
+    """Return `given` checked against the typed dictionary `params`, with its defaults. Raises InvalidInput."""
     checks, required = _table(params)
-    checked: dict[str, Any] = {}
+    checked: dict[str, Any] = dict(DEFAULTS.get(params, {}))
     for name, value in given.items():
         entry = checks.get(name)
         if entry is None:

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, NotRequired, Required, Union, get_args, 
 from wikimem import __version__
 from wikimem.api.calls import ANY_ERRORS, CALLS, Call
 from wikimem.api.checks import BOUNDS, bare_type
+from wikimem.api.params import DEFAULTS
 from wikimem.api.problem_json import CONTENT_TYPE
 from wikimem.api.protocol import KEY_HEADER, PROTOCOL, PROTOCOL_HEADER, VERSION_HEADER, Problem
 from wikimem.errors import WikimemError
@@ -20,6 +21,7 @@ _PLAIN: Final[dict[object, Schema]] = {
     bool: {"type": "boolean"},
     object: {},
 }
+_PARAMS: Final = frozenset(call.params for call in CALLS)
 _HEADERS: Final[Schema] = {
     VERSION_HEADER: {"$ref": "#/components/headers/Version"},
     PROTOCOL_HEADER: {"$ref": "#/components/headers/Protocol"},
@@ -117,15 +119,22 @@ def _header_parameters(call: Call) -> list[Schema]:
 def _query_parameters(params: type) -> list[Schema]:
     required: frozenset[str] = params.__required_keys__  # type: ignore[attr-defined]
     return [
-        {"name": name, "in": "query", "required": name in required, "schema": _parameter(name, bare_type(hint))}
+        {"name": name, "in": "query", "required": name in required, "schema": _parameter(params, name, bare_type(hint))}
         for name, hint in get_type_hints(params, include_extras=True).items()
     ]
 
 
-def _parameter(name: str, kind: object) -> Schema:
-    schema = _schema(kind, {})
-    bounds = BOUNDS.get(name)
-    return schema if bounds is None else schema | {"minimum": bounds[0], "maximum": bounds[1]}
+def _parameter(params: type, name: str, kind: object) -> Schema:
+    return _schema(kind, {}) | _bounds(params, name)
+
+
+def _bounds(params: type, name: str) -> Schema:
+    """Return the limits and the default of a parameter; an answer's field has neither."""
+    if params not in _PARAMS:
+        return {}
+    bounds, defaults = BOUNDS.get(name), DEFAULTS.get(params, {})
+    limits = {} if bounds is None else {"minimum": bounds[0], "maximum": bounds[1]}
+    return limits | ({"default": defaults[name]} if name in defaults else {})
 
 
 def _reference(kind: type, schemas: Schema) -> Schema:
@@ -137,17 +146,17 @@ def _reference(kind: type, schemas: Schema) -> Schema:
         schemas[name] = {
             "type": "object",
             "description": inspect.getdoc(kind) or "",
-            "properties": {field: _schema(hint, schemas, field) for field, hint in hints.items()},
+            "properties": {field: _schema(hint, schemas) | _bounds(kind, field) for field, hint in hints.items()},
             "required": required,
         }
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def _schema(hint: Any, schemas: Schema, field: str = "") -> Schema:
+def _schema(hint: Any, schemas: Schema) -> Schema:
     if get_origin(hint) in {Required, NotRequired}:
-        return _schema(get_args(hint)[0], schemas, field)
+        return _schema(get_args(hint)[0], schemas)
     if get_origin(hint) in {Union, UnionType}:
-        kinds = [_schema(each, schemas, field) for each in get_args(hint) if each is not NoneType]
+        kinds = [_schema(each, schemas) for each in get_args(hint) if each is not NoneType]
         nullable = NoneType in get_args(hint)
         if len(kinds) == 1 and nullable and isinstance(kinds[0].get("type"), str) and "enum" not in kinds[0]:
             return kinds[0] | {"type": [kinds[0]["type"], "null"]}

@@ -3,9 +3,10 @@
 A parameter that is `null` counts as not given. In a query a boolean is `true` or `false`.
 """
 
-from typing import Literal, Required, TypedDict
+from collections.abc import Mapping
+from typing import Final, Literal, Required, TypedDict
 
-from wikimem.api.protocol import LinkStateName
+from wikimem.api.protocol import FRESH_TIMEOUT_MS, GRAPH_LIMIT, MAX_PAGE_LIMIT, PAGE_LIMIT, LinkStateName
 
 DirectionName = Literal["out", "in", "both"]
 
@@ -106,7 +107,7 @@ class RelatedParams(ReadParams, total=False):
     direction: DirectionName
     depth: int
     weight_min: float | None
-    limit: int | None
+    limit: int
 
 
 class RelateParams(TypedDict, total=False):
@@ -184,3 +185,24 @@ class PinParams(TypedDict, total=False):
     """An item whose temperature shall not decay."""
 
     address: Required[str]
+
+
+_READ: Final = {"fresh": True, "fresh_timeout_ms": FRESH_TIMEOUT_MS}
+_LIST: Final = {**_READ, "limit": PAGE_LIMIT}
+
+DEFAULTS: Final[Mapping[type, Mapping[str, object]]] = {
+    RetrieveParams: {**_READ, "limit": 10, "expand_links": True, "explain": False},
+    ItemParams: _READ,
+    ItemsParams: _LIST,
+    CategoriesParams: _LIST,
+    DiaryParams: _LIST,
+    RelatedParams: {**_LIST, "direction": "out", "depth": 1},
+    RelateParams: {"weight": 1.0},
+    LinksParams: _LIST,
+    GraphParams: {**_READ, "limit": GRAPH_LIMIT},
+    ChangesParams: {**_READ, "limit": MAX_PAGE_LIMIT},
+    HistoryParams: _LIST,
+    JournalParams: {**_READ, "tail": 20, "merged": False},
+    StatusParams: {**_READ, "verify": False},
+}
+"""What holds where a parameter is not given: filled in by `check_params`, shown in the OpenAPI document."""

@@ -5,7 +5,7 @@ They touch memory only, but for `history` and `journal`, which read the state an
 
 import difflib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from wikimem.store.history import Version
     from wikimem.store.vault import MemoryStore
 
-DEFAULT_HITS: Final = 10
 MAX_HITS: Final = 1_000
-JOURNAL_TAIL: Final = 20
 MAX_ANSWER_BYTES: Final = 2 * MAX_PAGE_BYTES
 _ID_DIGITS: Final = 19  # SQLite's integers have 64 bits
 _NEAR_AMONG: Final = 2_000  # a hint is not worth comparing with every name of a large vault
@@ -56,14 +54,14 @@ class Reading:
     def retrieve(self, params: q.RetrieveParams, stamp: p.ReadStamp) -> p.RetrieveAnswer:
         """Find items for a query."""
         started = time.perf_counter()
-        explain, hits = params.get("explain", False), params.get("limit", DEFAULT_HITS)
+        explain, hits = params["explain"], params["limit"]
         if hits > MAX_HITS:
             raise InvalidInput(f"`limit` is at most {MAX_HITS:,} hits.", hint="List everything with GET /v1/items.")
         found = self.index.retrieve(
             params["query"],
             hits,
             params.get("budget_tokens"),
-            params.get("expand_links", True),
+            params["expand_links"],
             explain,
             _window(params.get("time_range")),
             params.get("tz"),
@@ -109,7 +107,7 @@ class Reading:
         page, following = page_of(
             entries,
             key=lambda item: item.address,
-            limit=_limit(params),
+            limit=min(params["limit"], p.MAX_PAGE_LIMIT),
             after=params.get("after"),
             weight=lambda item: len(item.content),
         )
@@ -118,7 +116,10 @@ class Reading:
     def categories(self, params: q.CategoriesParams, stamp: p.ReadStamp) -> p.CategoriesAnswer:
         """List categories."""
         page, following = page_of(
-            self.index.categories(), key=lambda pair: pair[0], limit=_limit(params), after=params.get("after")
+            self.index.categories(),
+            key=lambda pair: pair[0],
+            limit=min(params["limit"], p.MAX_PAGE_LIMIT),
+            after=params.get("after"),
         )
         return {"categories": [{"name": name, "items": count} for name, count in page], "next": following, **stamp}
 
@@ -134,7 +135,7 @@ class Reading:
         page, following = page_of(
             entries,
             key=lambda item: item.address,
-            limit=_limit(params),
+            limit=min(params["limit"], p.MAX_PAGE_LIMIT),
             after=params.get("after"),
             weight=lambda item: len(item.content),
         )
@@ -144,10 +145,10 @@ class Reading:
         """Walk the graph from an item."""
         found = self.index.graph.related(
             params["anchor"],
-            direction=params.get("direction", "out"),
-            depth=params.get("depth", 1),
+            direction=params["direction"],
+            depth=params["depth"],
             weight_min=params.get("weight_min"),
-            limit=min(params.get("limit") or p.PAGE_LIMIT, p.MAX_PAGE_LIMIT),
+            limit=min(params["limit"], p.MAX_PAGE_LIMIT),
             temperature=lambda address: self.warmth(address)[0] or 0.0,
         )
         items: list[p.RelatedItemBody] = []
@@ -168,7 +169,7 @@ class Reading:
         page, following = page_of(
             self.index.graph.edges(params.get("state")),
             key=lambda edge: f"{edge.file}\n{edge.line}\n{edge.source}\n{edge.target}",
-            limit=_limit(params),
+            limit=min(params["limit"], p.MAX_PAGE_LIMIT),
             after=params.get("after"),
         )
         return {"links": [bodies.link_body(edge) for edge in page], "next": following, **stamp}
@@ -177,7 +178,7 @@ class Reading:
         """Give a page of nodes and the resolved edges that leave them."""
         nodes = (item for page in self.index.pages.values() for item in page.items)
         page, following = page_of(
-            nodes, key=lambda item: item.address, limit=params.get("limit", p.GRAPH_LIMIT), after=params.get("after")
+            nodes, key=lambda item: item.address, limit=params["limit"], after=params.get("after")
         )
         shown = {item.address for item in page}
         return {
@@ -193,7 +194,7 @@ class Reading:
         after = params.get("after")
         if after is not None and not (after.isdecimal() and len(after) < _ID_DIGITS):
             raise InvalidCursor("`after` is not the `next` of a page.", hint="Leave it out to begin at the first page.")
-        page = self.store.versions(address, _limit(params), after)
+        page = self.store.versions(address, min(params["limit"], p.MAX_PAGE_LIMIT), after)
         versions: list[Version] = []
         weighed = 0
         for version in page.versions:
@@ -207,8 +208,8 @@ class Reading:
 
     def journal(self, params: q.JournalParams, stamp: p.ReadStamp) -> p.JournalAnswer:
         """Read the journal's last lines, with `merged` also what was seen on disk."""
-        tail, journal = params.get("tail", JOURNAL_TAIL), self.store.journal
-        if params.get("merged", False):
+        tail, journal = params["tail"], self.store.journal
+        if params["merged"]:
             entries = self.store.journal_tail(tail)
         else:
             entries = journal.tail(tail) if journal is not None else []
@@ -265,11 +266,6 @@ def _within_bytes(entries: "tuple[RetrievedItem, ...]") -> "tuple[tuple[Retrieve
             hint = "Set `budget_tokens`, or a smaller `limit`."
             return entries[:place], [{"code": "answer-cut", "detail": detail, "hint": hint}]
     return entries, []
-
-
-def _limit(params: Mapping[str, object]) -> int:
-    limit = params.get("limit", p.PAGE_LIMIT)
-    return min(limit, p.MAX_PAGE_LIMIT) if isinstance(limit, int) else p.PAGE_LIMIT
 
 
 def _window(days: list[str] | None) -> tuple[str, str] | None:

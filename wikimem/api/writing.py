@@ -89,7 +89,7 @@ class Writing:
     def relate(self, params: q.RelateParams, _key: str | None = None) -> Written:
         """Write a manual edge."""
         graph, relations = self.reading.index.graph, self._relations()
-        wanted = graph.relation(params["source"], params["target"], params.get("weight", 1.0))
+        wanted = graph.relation(params["source"], params["target"], params["weight"])
         return _edge(relations.add(wanted), relations)
 
     def unrelate(self, params: q.UnrelateParams, _key: str | None = None) -> Written:
