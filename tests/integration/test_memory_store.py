@@ -426,6 +426,14 @@ def test_a_root_that_is_no_folder_is_named(kind: str, tmp_path: Path) -> None:
         MemoryStore(root, layout=Layout())
 
 
+def test_a_root_that_went_away_is_named_and_not_made_again(store: MemoryStore) -> None:
+    (store.root / "wiki").rmdir()
+    store.root.rmdir()
+    with pytest.raises(VaultError, match="cannot be read"):
+        store.add("work", "job", "x")
+    assert not store.root.exists()
+
+
 def test_files_may_be_watched_on_their_way_to_the_disk(make: Callable[..., MemoryStore]) -> None:
     seen: list[str] = []
 

@@ -6,6 +6,7 @@
 import contextlib
 import errno
 import os
+import threading
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -48,6 +49,7 @@ class Lingering:
         self._kernel = kernel
         self._shelter = shelter
         self._held: list[_Held] = []
+        self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._held)
@@ -63,26 +65,31 @@ class Lingering:
         if name is not None:
             self._shelter.note_waiting(path, os.path.basename(name))
         due = self._kernel.monotonic() + LOOK_AGAIN_S
-        self._held.append(_Held(path, os.dup(descriptor), name, due, frozenset(known)))
-        if len(self._held) > MOST_HELD:
-            self._look(self._held.pop(0), last=True)
+        with self._lock:
+            self._held.append(_Held(path, os.dup(descriptor), name, due, frozenset(known)))
+            oldest = self._held.pop(0) if len(self._held) > MOST_HELD else None
+        if oldest is not None:
+            self._look(oldest, last=True)
 
     def holds(self, name: str) -> bool:
         """Say whether the file of this name is waiting for its second look."""
-        return any(one.name == name for one in self._held)
+        with self._lock:
+            return any(one.name == name for one in self._held)
 
     def tidy(self, *, last: bool = False) -> None:
         """Look at those whose time has come (`last`: at all of them, because the process ends)."""
         now = self._kernel.monotonic()
-        due = [one for one in self._held if last or one.due <= now]
-        self._held = [one for one in self._held if one not in due]
+        with self._lock:
+            due = [one for one in self._held if last or one.due <= now]
+            self._held = [one for one in self._held if one not in due]
         for one in due:
             self._look(one, last=last)
 
     def _look(self, one: _Held, *, last: bool) -> None:
         if not last and self._is_open_elsewhere(one.descriptor):
             one.due = self._kernel.monotonic() + LOOK_AGAIN_S
-            self._held.append(one)
+            with self._lock:
+                self._held.append(one)
             return
         try:
             data = self._kernel.read(one.descriptor)

@@ -22,7 +22,7 @@ from wikimem.store.kernel import Kernel
 from wikimem.store.locks import VaultLock, vault_key
 from wikimem.store.recovery import Recovered, Recovery
 from wikimem.store.state import State
-from wikimem.store.vaultpages import VaultPages, item_named
+from wikimem.store.vaultpages import VaultPages, check_root, item_named
 from wikimem.store.writelog import NotedWrite, WriteLog
 from wikimem.text.names import is_day, parse_address
 
@@ -90,8 +90,12 @@ class Upkeep:
         return Idempotency(self.state)
 
     def vault_lock(self) -> VaultLock:
-        """As in `Surroundings`."""
-        return VaultLock(self._state_dir.parent, vault_key(self._root), "write")
+        """As in `Surroundings`. Raises `VaultError` when the vault's folder is not there any more."""
+        try:
+            return VaultLock(self._state_dir.parent, vault_key(self._root), "write")
+        except OSError:
+            check_root(self._root)
+            raise
 
     def settle(self, path: str) -> None:
         """As in `Surroundings`: what is read then is a whole save."""
