@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -95,6 +96,21 @@ def test_events_that_are_lost_in_silence_are_found_by_the_timer(tmp_path: Path) 
             assert life.index.texts()["a:sea"] == "first"
             await life.after(61)
             assert life.index.texts()["a:sea"] == "edited"
+
+    asyncio.run(run())
+
+
+def test_a_note_that_is_looked_at_before_its_folder_is_known_to_be_gone_is_kept(tmp_path: Path) -> None:
+    async def run() -> None:
+        root = new_vault(tmp_path)
+        duty = FakeDuty(root)
+        async with living(root, tmp_path / "state.db", new_watcher=duty) as life:
+            await two_notes(life)
+            duty.watcher.deaf = True
+            shutil.rmtree(root / "wiki")
+            life.reconciler.note_write("wiki/a.md")
+            assert codes(await life.fresh(0.1)) == {"missing-folder"}
+            assert life.index.texts() == {"a:sea": "first", "sub/b:hill": "second"}
 
     asyncio.run(run())
 
