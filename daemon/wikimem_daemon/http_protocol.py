@@ -156,11 +156,7 @@ class GuardedProtocol(H11Protocol):
         phase, self._phase, self._timer = self._phase, None, None
         if self.transport.is_closing():
             return
-        answered = self.cycle is not None and self.cycle.response_started and phase == _BODY
-        if self.cycle is not None and not self.cycle.response_complete:
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
-        if phase == _IDLE or answered:
+        if phase == _IDLE:
             self.transport.close()
             return
         seconds = self._limits.header_s if phase == _HEADER else self._limits.body_s
@@ -171,6 +167,16 @@ class GuardedProtocol(H11Protocol):
         self._lingering = True
         self._enter(None)
         self._unset_keepalive_if_required()
+        if self.cycle is not None and not self.cycle.response_complete:
+            # A request of this connection is being answered, and what came behind it is broken: it has no client now.
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+            if self.cycle.response_started:
+                self.transport.close()
+                return
+        if self.cycle is not None and self.cycle.response_complete and self.conn.their_state is h11.SEND_BODY:
+            self.transport.close()  # it had its answer before the body that it never sent
+            return
         self.transport.write(self._rendered(body))
         if self.transport.can_write_eof():
             self.transport.write_eof()

@@ -191,6 +191,23 @@ def test_requests_sent_ahead_are_answered_in_order(running: Running) -> None:
         ]
 
 
+def test_garbage_behind_a_request_that_is_being_answered_is_refused_without_a_fault(
+    running: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    slow = b"GET /v1/item?address=a:slow HTTP/1.1\r\nHost: wikimem\r\nContent-Length: 5\r\n\r\n"
+    with connect(running.path) as one:
+        one.sendall(slow)
+        wait_until(lambda: running.open == 1, "it is in")
+        one.sendall(b"12345\0\0garbage\r\n\r\n")
+        running.loop.call_soon_threadsafe(running.parrot.release.set)
+        read_reply(one)
+    with connect(running.path) as one:
+        one.sendall(b"POST /v1/retrieve HTTP/1.1\r\nHost: evil\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\nnonsense")
+        read_reply(one)
+    wait_until(lambda: running.open == 0, "both are gone")
+    assert caplog.records == []
+
+
 def test_a_client_that_is_done_sending_still_gets_its_answers(running: Running) -> None:
     with connect(running.path) as one:
         one.sendall(HEALTH * 3)
