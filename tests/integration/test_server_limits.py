@@ -202,7 +202,7 @@ def test_garbage_behind_a_request_that_is_being_answered_is_refused_without_a_fa
         running.loop.call_soon_threadsafe(running.parrot.release.set)
         read_reply(one)
     with connect(running.path) as one:
-        one.sendall(b"POST /v1/retrieve HTTP/1.1\r\nHost: evil\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\nnonsense")
+        one.sendall(b"POST /v1/retrieve HTTP/1.1\r\nHost: evil\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\nzz\r\n")
         read_reply(one)
     wait_until(lambda: running.open == 0, "both are gone")
     assert caplog.records == []
