@@ -326,14 +326,17 @@ def _fuzz(served: Served, chosen: argparse.Namespace) -> int:
     served.start()
     before = served.descriptors(), served.client().status()["rss_bytes"]
     found = fuzz(served.socket, chosen.bytes, chosen.seed)
+    time.sleep(13)  # files that writes displaced are held for a second look
     after = served.descriptors(), served.client().status()["rss_bytes"]
+    faults = served.log().count("Traceback")
     print(
         f"{found.sent} bytes in {found.requests} requests: {dict(sorted(found.statuses.items()))}, "
-        f"descriptors {before[0]} -> {after[0]}, resident {before[1] / 1e6:.0f} -> {after[1] / 1e6:.0f} MB"
+        f"descriptors {before[0]} -> {after[0]}, resident {before[1] / 1e6:.0f} -> {after[1] / 1e6:.0f} MB, "
+        f"{faults} tracebacks in the log"
     )
     for data in found.failures[:5]:
         print("500:", data[:500])
-    return 1 if found.failures else 0
+    return 1 if found.failures or faults else 0
 
 
 if __name__ == "__main__":
