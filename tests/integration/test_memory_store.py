@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.fault.editors import Between, WithoutLeases
+from wikimem.config_tables import HistorySettings
 from wikimem.errors import (
     AppendOnly,
     Conflict,
@@ -22,7 +23,7 @@ from wikimem.errors import (
 )
 from wikimem.pages.items import content_hash
 from wikimem.pages.layout import Layout
-from wikimem.store.files import DiskFiles, Files
+from wikimem.store.files import DiskFiles, Files, stamp_of
 from wikimem.store.vault import MemoryStore
 
 NOW = datetime(2026, 7, 21, 6, 30, 5, tzinfo=UTC)
@@ -118,9 +119,9 @@ def test_what_was_written_reads_back_and_raises_the_revision(store: MemoryStore)
 
 def test_a_write_that_changes_nothing_writes_nothing(store: MemoryStore) -> None:
     store.add("work", "job", "text")
-    before = (store.root / "wiki/work.md").stat()
+    before = stamp_of((store.root / "wiki/work.md").stat())
     store.add("work", "job", "text")
-    assert (store.root / "wiki/work.md").stat() == before
+    assert stamp_of((store.root / "wiki/work.md").stat()) == before
     assert (store.revision, len(lines(store))) == (1, 1)
 
 
@@ -307,6 +308,26 @@ def test_an_editor_that_saves_in_between_makes_the_write_start_over_on_its_bytes
     assert [one.name for one in note.parent.iterdir()] == ["work.md"]
 
 
+def test_the_caps_hold_and_spare_the_last_version_of_what_lives(make: Callable[..., MemoryStore], clock: Clock) -> None:
+    store = make(history_settings=HistorySettings(max_days=30))
+    for number in range(3):
+        store.add("work", "job", f"job {number}")
+        store.diary.append(f"entry {number}", date="2026-07-21", time="10:00")
+    store.add("work", "gone", "gone")
+    store.remove("work", "gone")
+    store.history.record(
+        "2026-07-21:10:00#2", "10:00", "was", hash="h", ts="2026-07-21T00:00:00+00:00", cause="disk", action="update"
+    )
+    clock.now += timedelta(days=40)
+    store.close()
+    store.tidy()
+    kept = {
+        address: [version.content for version in store.versions(address).versions]
+        for address in ("work:job", "work:gone", "2026-07-21:10:00#2")
+    }
+    assert kept == {"work:job": ["job 1"], "work:gone": [], "2026-07-21:10:00#2": ["was"]}
+
+
 def test_a_file_in_the_middle_of_a_git_merge_is_not_written(store: MemoryStore) -> None:
     merge = "## job\n\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\n"
     (store.root / "wiki/work.md").write_text(merge)
@@ -485,9 +506,9 @@ def test_a_note_behind_a_link_inside_the_vault_is_written_where_it_lies(store: M
 def test_the_write_mode_is_known_without_a_write(kernel: Between, mode: str, make: Callable[..., MemoryStore]) -> None:
     store = make(kernel=kernel)
     (store.root / "wiki/work.md").write_text("x")
-    before = (store.root / "wiki/work.md").stat()
+    before = stamp_of((store.root / "wiki/work.md").stat())
     assert store.probe() == store.write_mode == mode
-    assert (store.root / "wiki/work.md").stat() == before
+    assert stamp_of((store.root / "wiki/work.md").stat()) == before
 
 
 def test_the_disk_of_another_opener_serves_as_well(make: Callable[..., MemoryStore], tmp_path: Path) -> None:

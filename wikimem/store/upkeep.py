@@ -3,12 +3,12 @@
 import contextlib
 import logging
 from collections.abc import Callable, Collection
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from wikimem.config_read import VAULT_FILE, read_vault_tables
 from wikimem.config_tables import HistorySettings
-from wikimem.errors import HistoryUnavailable, InvalidAddress
+from wikimem.errors import HistoryUnavailable
 from wikimem.pages.layout import Layout
 from wikimem.store import history as history_table
 from wikimem.store import idempotency as idempotency_table
@@ -19,17 +19,18 @@ from wikimem.store.history import History
 from wikimem.store.idempotency import KEPT, Idempotency
 from wikimem.store.journal import Journal
 from wikimem.store.kernel import Kernel
+from wikimem.store.living import Living
 from wikimem.store.locks import VaultLock, vault_key
 from wikimem.store.recovery import Recovered, Recovery
 from wikimem.store.state import State
-from wikimem.store.vaultpages import VaultPages, check_root, item_named
+from wikimem.store.vaultpages import VaultPages, check_root
 from wikimem.store.writelog import NotedWrite, WriteLog
-from wikimem.text.names import is_day, parse_address
 
 STATE_FILE = "state.sqlite3"
 SCHEMAS = (history_table.SCHEMA, idempotency_table.SCHEMA, writelog_table.SCHEMA)
 WRITES_BETWEEN_CAPS = 256
 TIME_BETWEEN_CAPS = timedelta(hours=1)
+_CAPPED_AT = "history_capped_at"
 
 log = logging.getLogger(__name__)
 
@@ -162,28 +163,14 @@ class Upkeep:
         now = self._clock()
         self._writes_since_caps += 1
         if self._capped_at is None:
-            self._capped_at = now
+            told = self.state.meta(_CAPPED_AT)
+            self._capped_at = datetime.fromisoformat(told) if told else datetime.min.replace(tzinfo=UTC)
         if self._writes_since_caps >= WRITES_BETWEEN_CAPS or now - self._capped_at >= TIME_BETWEEN_CAPS:
             self._writes_since_caps, self._capped_at = 0, now
             self.history.enforce_caps(
-                now=now, is_live=self.is_live, max_bytes=self._caps.max_bytes, max_days=self._caps.max_days
+                now=now, is_live=Living(self.pages), max_bytes=self._caps.max_bytes, max_days=self._caps.max_days
             )
-
-    def is_live(self, address: str) -> bool:
-        """Say whether an item of that address can be read now."""
-        try:
-            wanted = parse_address(address)
-            path = self.pages.find(wanted.category)
-            if is_day(wanted.category):
-                path = self.pages.layout.diary_path(wanted.category)
-            page = self.pages.read(path) if path is not None else None
-        except (InvalidAddress, OSError):
-            return True  # what cannot be looked at is not taken for gone
-        if page is None:
-            return False
-        if is_day(wanted.category):
-            return any(item.address == address for item in page.items)
-        return item_named(page, wanted.name) is not None
+            self.state.set_meta(_CAPPED_AT, now.isoformat(timespec="seconds"))
 
     def written_under(self, key: str) -> NotedWrite | None:
         """Return the write that was done under an idempotency key in the last ten minutes."""

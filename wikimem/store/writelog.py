@@ -87,8 +87,7 @@ class WriteLog:
         """Note a write that is about to be done, and that those of `finished` are done; return its id."""
         with self._state.transaction() as connection:
             self._state.execute_many("UPDATE writes SET done = 1 WHERE id = ?", [(one,) for one in finished])
-            oldest = (datetime.fromisoformat(write.ts) - KEPT).isoformat(timespec="seconds")
-            connection.execute("DELETE FROM writes WHERE ts < ? AND done = 1", (oldest,))
+            connection.execute("DELETE FROM writes WHERE ts < ? AND done = 1", (_oldest(write.ts),))
             marks = ", ".join("?" * 16)
             sql = f"INSERT INTO writes ({_COLUMNS}) VALUES ({marks})"  # noqa: S608 - our own columns
             return connection.execute(sql, _values(write)).lastrowid or 0
@@ -111,13 +110,13 @@ class WriteLog:
         sql = f"SELECT id, {_COLUMNS} FROM writes WHERE path = ? ORDER BY id"  # noqa: S608 - our own columns
         return [_write(row) for row in self._state.query(sql, (os.fsencode(path),))]
 
-    def unseen(self, path: str, finished: Collection[int] = ()) -> list[NotedWrite]:
-        """Return the finished writes to a file whose text has not been seen to live on elsewhere.
+    def unseen(self, path: str, now: str, finished: Collection[int] = ()) -> list[NotedWrite]:
+        """Return the finished writes of the last two days to a file whose text has not been seen to live on elsewhere.
 
         `finished` are those that are done without being noted so yet.
         """
-        sql = f"SELECT done, id, {_COLUMNS} FROM writes WHERE path = ? AND seen = 0 ORDER BY id"  # noqa: S608
-        rows = self._state.query(sql, (os.fsencode(path),))
+        sql = f"SELECT done, id, {_COLUMNS} FROM writes WHERE path = ? AND seen = 0 AND ts >= ? ORDER BY id"  # noqa: S608
+        rows = self._state.query(sql, (os.fsencode(path), _oldest(now)))
         return [_write(row[1:]) for row in rows if row[0] == 1 or row[1] in finished]
 
     def mark_seen(self, ids: Iterable[int]) -> None:
@@ -165,6 +164,10 @@ class WriteLog:
         with self._state.transaction() as connection:
             sql = f"UPDATE writes SET content = NULL, seen = 1 WHERE content IS NOT NULL AND ({' OR '.join(where)})"  # noqa: S608
             return connection.execute(sql, values).rowcount
+
+
+def _oldest(now: str) -> str:
+    return (datetime.fromisoformat(now) - KEPT).isoformat(timespec="seconds")
 
 
 def _clean(text: str) -> str:
