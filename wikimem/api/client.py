@@ -121,9 +121,10 @@ class Client:
 
     def _attempt(self, prepared: Prepared[Any]) -> Attempt[socket.socket]:
         if self._pid != os.getpid():
-            # After a fork two processes would read each other's answers from one connection.
+            # After a fork two processes would read each other's answers from one connection. Ours are copies: closing
+            # them leaves the parent's as they are.
             self._pid = os.getpid()
-            self._exchange.idle.clear()
+            self.close()
         return self._exchange.attempt(prepared)
 
     def _steps(self, attempt: Attempt[socket.socket], plan: Any) -> Generator[Event, None, object]:

@@ -5,7 +5,7 @@ function's parameters and wraps its answer, so `client.retrieve("sea", limit=3)`
 """
 
 import functools
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
 from wikimem.api.protocol import Event
@@ -67,10 +67,12 @@ class AsyncVerb(Generic[P, Answer]):
     @overload
     def __get__(self, client: None, owner: type[Any]) -> Self: ...
     @overload
-    def __get__(self, client: AsyncPerformer, owner: type[Any] | None = None) -> Callable[P, Awaitable[Answer]]: ...
+    def __get__(
+        self, client: AsyncPerformer, owner: type[Any] | None = None
+    ) -> Callable[P, Coroutine[Any, Any, Answer]]: ...
     def __get__(
         self, client: AsyncPerformer | None, owner: type[Any] | None = None
-    ) -> Self | Callable[P, Awaitable[Answer]]:
+    ) -> Self | Callable[P, Coroutine[Any, Any, Answer]]:
         if client is None:
             return self
 
