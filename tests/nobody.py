@@ -1,7 +1,9 @@
 """Running a test as somebody who may not do everything: root can read what nobody may read."""
 
+import asyncio
 import os
 import shutil
+import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator
@@ -27,11 +29,23 @@ def folder_of_nobody() -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
 
 
+def _import_all() -> None:
+    """Load what is loaded late: the other user may not be able to read the interpreter's own files."""
+    asyncio.run(asyncio.to_thread(int))
+    if sys.platform == "linux":
+        from wikimem_daemon.inotify import InotifyWatcher  # noqa: PLC0415 - Linux only
+
+        watcher = InotifyWatcher(Path("/"))
+        watcher.start()
+        watcher.close()
+
+
 def as_nobody(function: Callable[[], None]) -> None:
     """Run `function` in a forked child of another uid when this is root, else here. Fails as it does."""
     if os.geteuid() != 0:
         function()
         return
+    _import_all()
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

@@ -419,6 +419,8 @@ class Reconciler:
             # Stamps of before a step of the clock may come again.
             self._mirror.doubt_stamps()
             self._compare_all(jumped)
+        elif self.partial and not (len(self._work) or self._slices.running or self._surveys.running):
+            self._compare_all("start")  # the first one did not come to its end
         elif not self.partial and now - self._comparisons.last.at >= self._scan_interval_s:
             self._compare_all("timer")
         if self._mounts.changed():

@@ -51,6 +51,11 @@ class Saver:
         if self._is_due():
             await self._save()
 
+    @property
+    def idle(self) -> bool:
+        """Whether all that happened is kept."""
+        return not self._is_due() and (self._task is None or self._task.done())
+
     def _is_due(self) -> bool:
         return bool(self._consequences.unsaved) or self._feed.has_unsaved() or bool(self._after)
 

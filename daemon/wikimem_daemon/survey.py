@@ -5,6 +5,7 @@ hangs. So a thread asks, and the comparison then runs on the event loop without 
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from wikimem.store.files import Stamp
 from wikimem.store.manifest import FileEntry
 from wikimem_daemon.disk import DiskView, Kind, Listing, Look, Target
 from wikimem_daemon.placing import Placing
+
+_log = logging.getLogger("wikimem.reconcile")
 
 _MAX_BYTES = 64_000_000
 
@@ -172,10 +175,15 @@ class Surveys:
     def soon(self, why: str = "scan") -> "asyncio.Task[bool]":
         """Return the survey that begins next: it sees everything that was written before this call."""
         if self._next is None:
-            self._next = asyncio.create_task(self._run(why))
+            self._next = asyncio.create_task(self._run_safely(why))
             self._tasks.add(self._next)
             self._next.add_done_callback(self._tasks.discard)
         return self._next
+
+    @property
+    def running(self) -> bool:
+        """Whether a survey is made, or about to be."""
+        return bool(self._tasks)
 
     async def close(self) -> None:
         """Stop. A thread that hangs in a dead mount is left behind."""
@@ -193,6 +201,13 @@ class Surveys:
                 return await self._compare(why)
             finally:
                 self._view.clear()
+
+    async def _run_safely(self, why: str) -> bool:
+        try:
+            return await self._run(why)
+        except Exception:  # noqa: BLE001 - an outermost loop: the next survey tries again, and nothing is called fresh
+            _log.exception("the disk could not be compared")
+            return False
 
 
 def _try(ask: Callable[[], T]) -> T | OSError:

@@ -238,7 +238,7 @@ def test_a_folder_that_nobody_may_read_keeps_its_answers(tmp_path: Path) -> None
         async with living(new_vault(base), base / "state.db") as life:
             await two_notes(life)
             cursor = life.reconciler.cursor()
-            for folder in ("wiki/sub", "wiki"):
+            for folder in ("wiki/sub", "wiki", "."):
                 (life.root / folder).chmod(0)
                 found = await life.fresh(0.25)
                 assert codes(found) == {"unreadable-folder"}
@@ -465,7 +465,7 @@ from tests.reconciling import living
 async def run():
     base = Path(sys.argv[1])
     async with living(base / "vault", base / "state.db") as life:
-        await life.until(lambda: not life.reconciler._saver._is_due())
+        await life.until(lambda: life.reconciler._saver.idle)
         print("ready", life.reconciler.cursor(), flush=True)
         while True:
             await life.fresh()
@@ -615,3 +615,24 @@ def test_our_own_write_while_a_survey_runs_is_not_taken_back(tmp_path: Path, mon
         life.reconciler.note_write("wiki/a.md")
 
     asyncio.run(run())
+
+
+def test_a_first_comparison_that_fails_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Surveyor.walk
+    failures = [ValueError("a fault of ours")]
+
+    def walk(self: Surveyor) -> Survey:
+        if failures:
+            raise failures.pop()
+        return real(self)
+
+    monkeypatch.setattr(Surveyor, "walk", walk)
+
+    async def run() -> None:
+        root = new_vault(tmp_path)
+        (root / "wiki" / "a.md").write_text("## sea\n\nfirst\n")
+        async with living(root, tmp_path / "state.db", mode="polling") as life:
+            assert life.index.texts() == {"a:sea": "first"}
+
+    asyncio.run(run())
+    assert not failures

@@ -3,12 +3,18 @@
 import asyncio
 import os
 import shutil
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.reconciling import living, new_vault
 from tests.savers import SAVERS, Gardener, by_vim
+from wikimem_daemon.choose import Choice
+from wikimem_daemon.native import NativeWatcher
+from wikimem_daemon.polling import PollingWatcher
+from wikimem_daemon.watcher import Watcher
 
 LONG = "We drove to the sea on Saturday, ate noodles on the pier and came home late in the rain."
 
@@ -34,9 +40,13 @@ def test_random_edits_in_all_styles_are_never_missed(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def test_random_edits_are_never_missed_where_nothing_is_announced(tmp_path: Path) -> None:
+@pytest.mark.parametrize("make", [NativeWatcher, partial(PollingWatcher, poll_s=0.1)], ids=["native", "polling"])
+def test_random_edits_are_never_missed_where_not_all_is_announced(
+    tmp_path: Path, make: Callable[[Path], Watcher]
+) -> None:
     async def run() -> None:
-        async with living(new_vault(tmp_path), tmp_path / "state.db", mode="polling") as life:
+        root = new_vault(tmp_path)
+        async with living(root, tmp_path / "state.db", new_watcher=lambda: Choice(make(root))) as life:
             gardener = Gardener(life.root, seed=7, notes=6)
             for number in range(150):
                 what = gardener.step()
@@ -222,9 +232,9 @@ def test_half_typed_headings_are_one_item_and_one_rename(tmp_path: Path) -> None
             assert life.changes(first) == [("rename", "a:beach-trip-plan", "a:be")]
             assert life.changes(start) == [("add", "a:beach-trip-plan", None)]
             life.reconciler.tick()
-            await life.until(lambda: not life.reconciler._saver._is_due())
+            await life.until(lambda: life.reconciler._saver.idle)
             await life.after(60)
-            await life.until(lambda: not life.reconciler._saver._is_due())
+            await life.until(lambda: life.reconciler._saver.idle)
             assert life.history("a:beach-trip-plan") == []
             assert (await life.texts())["a:beach-trip-plan"] == "We will take the early train."
 

@@ -196,7 +196,7 @@ def test_a_write_of_another_process_of_ours_has_its_prior_text_kept_once(tmp_pat
             store.add("a", "sea", "from the command line")
             await life.fresh()
             assert [(one.action, one.cause) for one in life.change_values(cursor)] == [("update", "disk")]
-            await life.until(lambda: not life.reconciler._saver._is_due())
+            await life.until(lambda: life.reconciler._saver.idle)
             assert life.history("a:sea") == [("update", "sea", "first")]
             store.close()
 

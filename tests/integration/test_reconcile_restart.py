@@ -174,7 +174,7 @@ def test_an_idle_life_writes_nothing(tmp_path: Path) -> None:
         state = tmp_path / "state.db"
         (root / "wiki/a.md").write_text("## sea\n\nfirst\n")
         async with living(root, state) as life:
-            await life.until(lambda: not life.reconciler._saver._is_due())
+            await life.until(lambda: life.reconciler._saver.idle)
             rows = life.state.query("SELECT total_changes()")
             calls = len(life.index.calls)
             status = life.reconciler.status()
