@@ -162,7 +162,14 @@ def asking(served: Served, clients: int) -> Iterator[Asked]:
             thread.join()
 
 
-def burst(served: Served, files: int, clients: int) -> tuple[float, Asked]:
+def check_out(source: Path, target: Path) -> None:
+    """Bring files as git does: each is made and written by itself."""
+    target.mkdir()
+    for file in sorted(source.iterdir()):
+        (target / file.name).write_bytes(file.read_bytes())
+
+
+def burst(served: Served, files: int, clients: int, *, one_by_one: bool = False) -> tuple[float, Asked]:
     """Put so many files into the vault at once; return the seconds until all are searchable."""
     outside = served.base / f"burst{files}"
     outside.mkdir()
@@ -173,7 +180,10 @@ def burst(served: Served, files: int, clients: int) -> tuple[float, Asked]:
     with served.client(timeout=30) as client, asking(served, clients) as asked:
         wanted = client.status()["items"] + files
         began = time.perf_counter()
-        outside.rename(served.vault / "wiki" / f"burst{files}")
+        if one_by_one:
+            check_out(outside, served.vault / "wiki" / f"burst{files}")
+        else:
+            outside.rename(served.vault / "wiki" / f"burst{files}")
         while client.status()["items"] < wanted:
             if time.perf_counter() - began > 10 * PATIENCE_S:
                 raise RuntimeError("the burst was never taken in")
@@ -191,7 +201,7 @@ def run_burst(served: Served, chosen: argparse.Namespace) -> int:
     served.start()
     failed = 0
     for files in chosen.files:
-        seconds, asked = burst(served, files, chosen.clients)
+        seconds, asked = burst(served, files, chosen.clients, one_by_one=chosen.one_by_one)
         failed += asked.errors.total()
         print(
             f"{files} files at once: all searchable after {seconds:.2f} s; meanwhile {asked.calls} queries by "
@@ -350,6 +360,7 @@ def _parser() -> argparse.ArgumentParser:
     many.add_argument("--items", type=int, default=10_000)
     many.add_argument("--files-before", type=int, default=1_000)
     many.add_argument("--clients", type=int, default=20)
+    many.add_argument("--one-by-one", action="store_true", help="as git checks out, not as a folder that is moved in")
     start = commands.add_parser("cold")
     start.add_argument("--items", type=int, default=10_000)
     start.add_argument("--files", type=int, default=1_000)

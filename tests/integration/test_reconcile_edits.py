@@ -3,6 +3,8 @@
 import asyncio
 import os
 import shutil
+import subprocess
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -286,6 +288,44 @@ def test_diary_entries_of_one_minute_keep_their_identity(tmp_path: Path) -> None
                 ("remove", "2026-07-21:14:30", None),
                 ("rename", "2026-07-21:14:30", "2026-07-21:14:30#2"),
             ]
+
+    asyncio.run(run())
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_a_checkout_of_another_branch_is_followed_and_the_way_back_is_no_loss(tmp_path: Path) -> None:
+    def git(root: Path, *arguments: str) -> None:
+        identity = ["-c", "user.name=ann", "-c", "user.email=ann@example.org", "-c", "core.fsmonitor=false"]
+        subprocess.run(["git", "-C", root, *identity, *arguments], check=True, capture_output=True, timeout=30)
+
+    async def run() -> None:
+        root = new_vault(tmp_path)
+        git(root, "init", "-b", "main")
+        async with living(root, tmp_path / "state.db") as life:
+            for number in range(60):
+                life.write(f"wiki/f{number % 5}/n{number}.md", f"## x\n\nmain {number}\n")
+            git(root, "add", ".")
+            git(root, "commit", "-m", "main")
+            git(root, "checkout", "-b", "other")
+            for number in range(40):
+                life.write(f"wiki/f{number % 5}/n{number}.md", f"## x\n\nother {number}\n")
+            shutil.rmtree(root / "wiki" / "f4")
+            life.write("wiki/new/n.md", "## new\n\nnew\n")
+            git(root, "add", ".")
+            git(root, "commit", "-m", "other")
+            assert await life.texts() == life.on_disk()
+            await life.after(70)
+            for branch in ("main", "other", "main"):
+                cursor = life.reconciler.cursor()
+                git(root, "checkout", branch)
+                assert await life.texts() == life.on_disk()
+                await life.after(70)
+                actions = Counter(action for action, _, _ in life.changes(cursor))
+                assert actions == {
+                    "update": 32,
+                    "add": 12 if branch == "main" else 1,
+                    "remove": 13 - (12 if branch == "main" else 1),
+                }
 
     asyncio.run(run())
 
