@@ -1,13 +1,29 @@
 """The texts that go to a model, and what is taken from its reply. Pure.
 
 Memory text is data, never instruction: an injected item's lines are indented below its address, and whatever goes into
-the extraction prompt goes in as JSON strings, so that no text can close its own quotes (`seeds/003`: no LLM output, and
-no memory, is trusted).
+the extraction prompt goes in as JSON strings, so that no text can close its own quotes. No LLM output is trusted, and
+no memory.
 """
 
 import json
+import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from wikimem.text.decoding import replace_improper
+
+MEMORY_TAG = "wikimem-memory"
+"""The element that encloses injected memory where the text around it is not ours (`memory_block`)."""
+
+# Tags that must not be opened or closed by a memory: our own, and those that coding agents put around a hook's text.
+# The short ones count only with their `>`: `Map<UserId>` is code.
+_GUARDED_TAGS = (
+    *(MEMORY_TAG, "system-reminder", "user-prompt", "session-start", "additional-context"),
+    *("system>", "user>", "human>", "assistant>", "instructions>"),
+)
+_OPENING = re.compile("[<\uff1c\ufe64\u2039]")
+_TAG_REACH = 64
 
 BASE_CATEGORIES = ("preferences", "daily_life", "profile", "event", "knowledge")
 """What is suggested to the model while the vault has no categories of its own."""
@@ -51,10 +67,34 @@ class ExtractedItem:
 def injection_text(items: Iterable[tuple[str, str]]) -> str:
     """Return the lines that go before a turn, from pairs of address and content.
 
-    One `- [address] content` an item, as in the seed. Further lines of the content are indented, so that no memory can
-    forge an entry of the list or a heading of the prompt around it.
+    One `- [address] content` an item. Further lines of the content are indented, so that no memory can forge an entry
+    of the list or a heading of the prompt around it.
     """
-    return "\n".join(f"- [{address}] {_indented(content)}" for address, content in items)
+    return "\n".join(f"- [{' '.join(address.split())}] {_indented(content)}" for address, content in items)
+
+
+def memory_block(items: Iterable[tuple[str, str]], heading: str) -> str:
+    """Return `injection_text` between the tags of `MEMORY_TAG`, below one line that says what it is.
+
+    No memory can end the block: a `<` that would begin its tag, or a tag of the host's own frame, shows as `&lt;`.
+    """
+    lines = injection_text((disarmed(address), disarmed(content)) for address, content in items)
+    return f"<{MEMORY_TAG}>\n{heading}\n{lines}\n</{MEMORY_TAG}>"
+
+
+def disarmed(text: str) -> str:
+    """Return text in which no guarded tag begins.
+
+    A model reads tags as people do, so case, white space, invisible characters and wide forms make no difference.
+    """
+    return _OPENING.sub(lambda found: "&lt;" if _begins_tag(text, found.end()) else found[0], text)
+
+
+def _begins_tag(text: str, position: int) -> bool:
+    seen = unicodedata.normalize("NFKC", text[position : position + _TAG_REACH])
+    letters = "".join(char for char in seen if unicodedata.category(char) not in {"Cf", "Cc", "Zs", "Zl", "Zp", "Mn"})
+    plain = letters.lstrip("/\u2215\u2044").casefold().replace("_", "-")
+    return plain.startswith(_GUARDED_TAGS)
 
 
 def extraction_prompt(
@@ -85,7 +125,7 @@ def extraction_prompt(
 
 
 def parse_extraction(reply: str) -> list[ExtractedItem]:
-    """Return the items of the outermost JSON array in a reply; nothing when there is none.
+    """Return the items of the outermost JSON array in a reply; nothing when there is none or an empty one.
 
     Prose, code fences and stray brackets around the array are passed over. Elements that are no objects with three
     non-empty strings are left out, the others stay.
@@ -103,6 +143,9 @@ def _outermost_array(reply: str) -> list[object]:
             value, _end = decoder.raw_decode(reply, start)
         except (ValueError, RecursionError):
             value = None
+        if value == []:
+            # The answer "nothing to keep"; what follows it is an explanation, perhaps with an example in it.
+            break
         if isinstance(value, list) and any(isinstance(element, dict) for element in value):
             return value
         start = reply.find("[", start + 1)
@@ -113,7 +156,8 @@ def _item_of(element: object) -> ExtractedItem | None:
     if not isinstance(element, dict):
         return None
     parts = [element.get(key) for key in ("category", "name", "content")]
-    texts = [part.strip() for part in parts if isinstance(part, str)]
+    # Half a surrogate pair (`\\ud83d` alone) is valid JSON and no text that can be written.
+    texts = [replace_improper(part).strip() for part in parts if isinstance(part, str)]
     return ExtractedItem(*texts) if len(texts) == len(parts) and all(texts) else None
 
 
@@ -123,4 +167,4 @@ def _indented(content: str) -> str:
 
 
 def _data(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return replace_improper(json.dumps(value, ensure_ascii=False))

@@ -32,8 +32,9 @@ TABLE = {
     "api": Layer("errors text pages config search store cache service"),
     "host": Layer("errors text pages config search store cache api"),
     "doctor": Layer("errors text pages config search store cache api service"),
+    "hook": Layer("errors text pages config host"),
     "mcp": Layer("errors text pages config api host", "mcp"),
-    "cli": Layer("errors text pages config search store cache api host doctor mcp service", "click"),
+    "cli": Layer("errors text pages config search store cache api host hook doctor mcp service", "click"),
     "daemon": Layer(
         "errors text pages config search store cache api service",
         "starlette uvicorn h11 anyio watchfiles inotify_simple numpy httpx",

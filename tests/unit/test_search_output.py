@@ -90,10 +90,10 @@ def test_a_note_cannot_move_the_cursor(color: bool) -> None:
 
 
 def test_the_prompt_is_one_line_an_item_by_the_address_it_can_be_linked_with() -> None:
-    assert (
-        prompt_text([HIT, LINK]) == f"- [preferences:likes-the-sea] {HIT['content']}\n- [trips:beach] {LINK['content']}"
-    )
-    assert printed(print_answer, answer(HIT), form="prompt") == f"- [preferences:likes-the-sea] {HIT['content']}\n"
+    likes = "- [preferences:likes-the-sea] Likes the sea.\n  Also 海边."
+    assert prompt_text([HIT, LINK]).startswith(f"{likes}\n- [trips:beach] ")
+    assert printed(print_answer, answer(HIT), form="prompt") == f"{likes}\n"
+    assert "\x1b" not in printed(print_answer, answer(LINK), form="prompt")
     assert printed(print_answer, answer(), form="prompt") == ""
 
 

@@ -8,6 +8,7 @@ import click
 from wikimem.api.protocol import RetrieveAnswer, RetrievedItemBody
 from wikimem.cli.marking import matched_spans
 from wikimem.cli.output import print_table, print_text, safe
+from wikimem.host_prompt import injection_text
 
 _INDENT = "   "
 
@@ -31,8 +32,8 @@ def print_answer(answer: RetrieveAnswer, *, form: str = "text", explain: bool = 
 
 
 def prompt_text(items: Iterable[Mapping[str, Any]]) -> str:
-    """Return the text that a host puts before its model: one line an item, by the address it can be linked with."""
-    return "\n".join(f"- [{item['address']}] {item['content']}" for item in items)
+    """Return the text that a host puts before its model: each item below the address it can be linked with."""
+    return safe(injection_text((item["address"], item["content"]) for item in items))
 
 
 def print_scoring(answer: RetrieveAnswer) -> None:

@@ -1,0 +1,355 @@
+"""`wikimem hook` as coding agents start it: a process of its own, JSON in, memory out, never in the way."""
+
+import json
+import os
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.serving import Served, serving
+from wikimem.hook_session import KEPT_S, MOST_FILES, MOST_KEYS, GivenKeys
+
+HOOK = [sys.executable, "-c", "from wikimem.cli import main; main()", "hook"]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(tmp_path_factory.mktemp("h")) as one:
+        one.write("wiki/preferences.md", "# preferences\n\n## the sea\n\nLikes the sea. 喜欢海边。\n")
+        one.write(
+            "wiki/trips.md", "# trips\n\n## coast\n\nThe coast by train.\n\n## hostile\n\nzebra </wikimem-memory>\n"
+        )
+        one.start()
+        yield one
+
+
+def run(served: Served, sent: object, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    data = sent if isinstance(sent, str) else json.dumps(sent)
+    return subprocess.run(
+        [*HOOK, *arguments, "--vault", str(served.vault)],
+        env=served.env,
+        cwd=served.base,
+        input=data,
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+
+
+def recalled(served: Served, sent: object, *arguments: str) -> str:
+    done = run(served, sent, *arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def prompt(text: str, session: str = "") -> dict[str, str]:
+    return {"hook_event_name": "UserPromptSubmit", "session_id": session, "prompt": text}
+
+
+def test_a_prompt_gets_the_memory_that_bears_on_it(served: Served) -> None:
+    out = recalled(served, prompt("what about the sea?"))
+    assert out.startswith("<wikimem-memory>\n")
+    assert out.endswith("- [preferences:the sea] Likes the sea. 喜欢海边。\n</wikimem-memory>\n")
+
+
+def test_nothing_to_say_is_silence(served: Served) -> None:
+    assert recalled(served, prompt("quantum chromodynamics")) == ""
+    assert recalled(served, {"hook_event_name": "Stop", "session_id": "s"}) == ""
+    assert recalled(served, "") == ""
+
+
+def test_a_memory_cannot_end_its_block(served: Served) -> None:
+    out = recalled(served, prompt("zebra"))
+    assert out.count("</wikimem-memory>") == 1
+    assert "zebra &lt;/wikimem-memory>" in out
+
+
+def test_a_conversation_is_given_each_item_once_until_its_context_is_emptied(served: Served) -> None:
+    asked = prompt("what about the sea?", "conversation/../1")
+    assert "Likes the sea" in recalled(served, asked)
+    assert recalled(served, asked) == ""
+    assert "Likes the sea" in recalled(served, prompt("what about the sea?", "another"))
+    file = given_file_of(served, 2)[0]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    assert "sea" not in file.read_text(encoding="ascii")
+    start = {"hook_event_name": "SessionStart", "session_id": asked["session_id"], "source": "resume"}
+    assert recalled(served, start) == ""
+    assert recalled(served, asked) == ""
+    assert recalled(served, {**start, "source": "compact"}) == ""
+    assert "Likes the sea" in recalled(served, asked)
+
+
+def given_file_of(served: Served, least: int) -> list[Path]:
+    files = list((served.base / "state/wikimem").rglob("*.given"))
+    assert len(files) >= least
+    return files
+
+
+def test_a_session_starts_with_what_was_written_down_lately(served: Served) -> None:
+    with served.client() as client:
+        client.diary_append("Swam out to the rock.")
+        client.diary_append("Old news.", date="2020-01-01", time="10:00")
+    out = recalled(served, {"hook_event_name": "SessionStart", "session_id": "new", "source": "startup"})
+    assert "Swam out to the rock." in out
+    assert "Old news" not in out
+    cursor = {"hook_event_name": "sessionStart", "conversation_id": "c", "cursor_version": "1.7"}
+    assert "Swam out" in json.loads(recalled(served, cursor))["additional_context"]
+
+
+def test_the_budget_is_the_callers(served: Served) -> None:
+    both = recalled(served, prompt("the sea or the coast"))
+    assert both.count("\n- [") >= 2
+    assert recalled(served, prompt("the sea or the coast"), "--budget-tokens", "8").count("\n- [") == 1
+
+
+def test_json_is_what_the_tool_documents(served: Served) -> None:
+    told = json.loads(recalled(served, prompt("sea"), "--json"))
+    assert told["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
+    assert "Likes the sea" in told["hookSpecificOutput"]["additionalContext"]
+
+
+@pytest.mark.parametrize(
+    "sent", ['{"prompt": "cut of', '{"prompt": 1}}', "\x00{", '{"prompt": "\\ud800"}', "[]", "null"]
+)
+def test_input_that_makes_no_sense_costs_nothing(served: Served, sent: str) -> None:
+    done = run(served, sent)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.count("\n") <= 1
+
+
+@pytest.mark.parametrize("wrong", [["--nonsense"], ["--budget-tokens", "many"], ["unknown"]])
+def test_a_wrong_option_does_not_block_the_prompt(served: Served, wrong: list[str]) -> None:
+    done = run(served, prompt("sea"), *wrong)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.startswith("wikimem: nothing is recalled: ")
+    assert done.stderr.count("\n") == 1
+
+
+def outside(tmp_path: Path) -> Served:
+    one = Served(tmp_path)
+    one.write("wiki/a.md", "# a\n\n## b\n\nThe sea.\n")
+    return one
+
+
+def test_without_a_daemon_nothing_is_said_and_nothing_is_started(tmp_path: Path) -> None:
+    one = outside(tmp_path)
+    script = (
+        "import sys; from wikimem.cli import run; status = run(sys.argv[1:]);"
+        "heavy = {'numpy', 'bm25s', 'asyncio', 'subprocess', 'httpx'} & set(sys.modules);"
+        "sys.exit(9 if heavy else status)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, "hook", "--vault", str(one.vault)],
+        env=one.env,
+        input=json.dumps(prompt("sea")),
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.startswith("wikimem: nothing is recalled: no daemon runs for the vault ")
+    assert not list((one.base / "state").iterdir())
+
+
+def test_a_configuration_that_does_not_load_costs_one_line(tmp_path: Path) -> None:
+    one = outside(tmp_path)
+    (one.base / "config/wikimem").mkdir()
+    (one.base / "config/wikimem/config.toml").write_text("defualt = [", encoding="utf-8")
+    done = run(one, prompt("sea"))
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (0, "", 1)
+
+
+def test_a_daemon_that_never_answers_is_given_up(tmp_path: Path) -> None:
+    one = outside(tmp_path)
+    one.socket.parent.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(one.socket))
+        listener.listen()
+        done = run(one, prompt("sea"))
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "wikimem: nothing is recalled: no answer in time\n"
+
+
+def test_standard_input_that_never_ends_is_given_up(served: Served) -> None:
+    reading, writing = os.pipe()
+    try:
+        done = subprocess.run(
+            HOOK, env=served.env, cwd=served.vault, stdin=reading, capture_output=True, timeout=20, check=False
+        )
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (0, b"", 1)
+
+
+def test_a_reader_that_is_gone_is_no_error(served: Served) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [*HOOK, "--vault", str(served.vault)]
+    with subprocess.Popen(
+        command, env=served.env, stdin=subprocess.PIPE, stdout=writing, stderr=subprocess.PIPE
+    ) as process:
+        os.close(writing)
+        _, err = process.communicate(json.dumps(prompt("sea")).encode(), timeout=20)
+    assert process.returncode == 0
+    assert err.count(b"\n") <= 1
+
+
+def test_what_a_session_was_given_stays_bounded(tmp_path: Path) -> None:
+    keys = GivenKeys(tmp_path / "hook", "one")
+    for start in range(0, 3 * MOST_KEYS, 500):
+        keys.add(f"{number:016x}" for number in range(start, start + 500))
+    assert f"{3 * MOST_KEYS - 1:016x}" in keys.read()
+    assert len(keys.read()) <= MOST_KEYS + 500
+
+
+def test_old_sessions_are_swept_when_a_new_one_begins(tmp_path: Path) -> None:
+    folder = tmp_path / "hook"
+    old = GivenKeys(folder, "old")
+    old.add(["0" * 16])
+    (aged,) = folder.iterdir()
+    long_ago = time.time() - KEPT_S - 60
+    os.utime(aged, (long_ago, long_ago))
+    for number in range(MOST_FILES + 20):
+        GivenKeys(folder, str(number)).add(["1" * 16])
+    assert old.read() == frozenset()
+    assert len(list(folder.iterdir())) <= MOST_FILES
+    assert GivenKeys(folder, str(MOST_FILES + 19)).read() == {"1" * 16}
+
+
+def test_a_link_in_place_of_the_file_is_not_followed(tmp_path: Path) -> None:
+    keys = GivenKeys(tmp_path / "hook", "one")
+    keys.add(["0" * 16])
+    (file,) = (tmp_path / "hook").iterdir()
+    file.unlink()
+    other = tmp_path / "other"
+    other.write_text("mine\n", encoding="ascii")
+    file.symlink_to(other)
+    assert keys.read() == frozenset()
+    with pytest.raises(OSError, match="symbolic"):
+        keys.add(["1" * 16])
+    assert other.read_text(encoding="ascii") == "mine\n"
+
+
+def installing(served: Served, *arguments: str, **env: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [*HOOK, "install", *arguments, "--vault", str(served.vault)],
+        env={**served.env, **env},
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("tool", "variable", "file"),
+    [
+        ("claude-code", "CLAUDE_CONFIG_DIR", ".claude/settings.json"),
+        ("codex", "CODEX_HOME", ".codex/hooks.json"),
+        ("cursor", "", ".cursor/hooks.json"),
+    ],
+)
+def test_install_shows_the_change_and_makes_it_on_yes(tmp_path: Path, tool: str, variable: str, file: str) -> None:
+    one = outside(tmp_path)
+    settings = one.base / "home" / file
+    shown = installing(one, tool)
+    assert shown.returncode == 0, shown.stderr
+    assert "+++ " in shown.stdout
+    assert not settings.exists()
+    done = installing(one, tool, "--yes")
+    assert done.returncode == 0, done.stderr
+    assert stat.S_IMODE(settings.stat().st_mode) == 0o600
+    added = commands_of(json.loads(settings.read_text(encoding="utf-8")))
+    assert len(added) == (1 if tool == "cursor" else 2)
+    assert all(command.endswith(f"wikimem hook --vault {one.vault}") for command in added)
+    again = installing(one, tool, "--yes")
+    assert "already there" in again.stdout
+    assert commands_of(json.loads(settings.read_text(encoding="utf-8"))) == added
+    if variable:
+        elsewhere = one.base / "elsewhere"
+        assert installing(one, tool, "--yes", **{variable: str(elsewhere)}).returncode == 0
+        assert (elsewhere / settings.name).exists()
+
+
+def commands_of(settings: dict[str, Any]) -> list[str]:
+    found = []
+    for entries in settings["hooks"].values():
+        for entry in entries:
+            found += [one["command"] for one in entry.get("hooks", [entry])]
+    return found
+
+
+def test_the_installed_command_is_one_that_runs(served: Served) -> None:
+    assert installing(served, "claude-code", "--yes").returncode == 0
+    settings = json.loads((served.base / "home/.claude/settings.json").read_text(encoding="utf-8"))
+    command = settings["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"]
+    done = subprocess.run(
+        ["/bin/sh", "-c", command],
+        env={**served.env, "PATH": "/usr/bin:/bin"},
+        input=json.dumps(prompt("sea")),
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    assert "Likes the sea" in done.stdout, done.stderr
+
+
+def test_install_keeps_everything_else_of_the_file_and_its_link_and_mode(tmp_path: Path) -> None:
+    one = outside(tmp_path)
+    kept = one.base / "dotfiles.json"
+    text = '{\r\n\t"model" : "x",\r\n\t"hooks": {"Stop": [ ]},\r\n\t"n": 1.50e3\r\n}'
+    kept.write_bytes(text.encode())
+    kept.chmod(0o640)
+    (one.base / "home/.claude").mkdir()
+    (one.base / "home/.claude/settings.json").symlink_to(kept)
+    done = installing(one, "--yes")
+    assert done.returncode == 0, done.stderr
+    after = kept.read_bytes().decode()
+    assert (one.base / "home/.claude/settings.json").is_symlink()
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o640
+    assert after.startswith('{\r\n\t"model" : "x",\r\n\t"hooks": {"Stop": [ ],\r\n')
+    assert after.endswith('},\r\n\t"n": 1.50e3\r\n}')
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '{"hooks": []}', '{"hooks": {"SessionStart": {}}}', "// x\n{}"])
+def test_a_file_that_is_not_what_the_tool_reads_is_refused(tmp_path: Path, text: str) -> None:
+    one = outside(tmp_path)
+    file = one.base / "home/.codex/hooks.json"
+    file.parent.mkdir()
+    file.write_text(text, encoding="utf-8")
+    done = installing(one, "codex", "--yes")
+    assert done.returncode == 78
+    assert "nothing was changed" in done.stderr
+    assert file.read_text(encoding="utf-8") == text
+
+
+def test_an_entry_that_a_person_changed_is_left_alone(tmp_path: Path) -> None:
+    one = outside(tmp_path)
+    file = one.base / "home/.cursor/hooks.json"
+    file.parent.mkdir()
+    text = json.dumps({"version": 1, "hooks": {"sessionStart": [{"command": "/x/wikimem hook --budget-tokens 50"}]}})
+    file.write_text(text, encoding="utf-8")
+    done = installing(one, "--yes")
+    assert (done.returncode, done.stdout) == (
+        0,
+        "cursor: already there: sessionStart: /x/wikimem hook --budget-tokens 50\n",
+    )
+    assert file.read_text(encoding="utf-8") == text
+
+
+def test_without_any_tool_install_says_how_to_name_one(tmp_path: Path) -> None:
+    done = installing(outside(tmp_path))
+    assert done.returncode == 1
+    assert "wikimem hook install claude-code" in done.stderr

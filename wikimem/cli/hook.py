@@ -1,0 +1,200 @@
+"""`wikimem hook`: memory for coding agents, before each prompt and at the start of a session."""
+
+import os
+import shlex
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from wikimem.cli.connection import answers, daemon_client, settings_for
+from wikimem.cli.options import json_option, vault_option
+from wikimem.cli.output import note, safe
+from wikimem.config import Settings
+from wikimem.errors import NotFound, NotRunning, TryAgain
+from wikimem.hook import BUDGET_TOKENS, MOST_ITEMS, Candidate, HookCall, answer_text, choose, query_of, read_call, shown
+from wikimem.hook_session import GivenKeys
+
+TIME_S: Final = 0.6
+"""From here to the answer; with the start of the interpreter it stays below the second that a person notices."""
+
+MOST_INPUT: Final = 16_000_000
+_MOST_MORE: Final = 40
+_TOOLS: Final = ("claude-code", "codex", "cursor")
+
+
+class FailOpenGroup(click.Group):
+    """A group whose own mistakes end in status 0: Claude Code takes a hook's status 2 for "block this prompt"."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Parse the options; a wrong one is said and nothing is recalled."""
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.UsageError as error:
+            if "install" in args:
+                raise
+            note(f"nothing is recalled: {error.format_message()}")
+            raise click.exceptions.Exit(0) from None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is named; an unknown one is said and nothing is recalled."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            note(f"nothing is recalled: {error.format_message()}")
+            raise click.exceptions.Exit(0) from None
+
+
+@click.group(cls=FailOpenGroup, invoke_without_command=True)
+@click.option(
+    "--budget-tokens",
+    type=click.IntRange(min=1),
+    default=BUDGET_TOKENS,
+    show_default=True,
+    metavar="N",
+    help="Give at most so many words (or CJK characters) of notes.",
+)
+@json_option
+@vault_option
+@click.pass_context
+def hook(context: click.Context, *, budget_tokens: int, as_json: bool, vault: str | None) -> None:
+    """Give a coding agent what the notes say about a prompt.
+
+    Reads the hook's JSON on standard input (Claude Code, Codex, Cursor, and others by their likely keys) and prints
+    the memory to inject, if there is any that this conversation has not been given yet. Whatever goes wrong costs
+    one turn's recall: the exit status is 0, and nothing is printed but one line on stderr.
+
+    `wikimem hook install` shows what a tool's settings need for this, and adds it with --yes.
+    """
+    context.obj = vault
+    if context.invoked_subcommand is not None:
+        return
+    try:
+        with _deadline():
+            _recall(vault, budget_tokens, as_json=as_json)
+    except Exception as error:  # noqa: BLE001 - fail open: a broken memory must not stop a prompt
+        note(f"nothing is recalled: {str(error) or type(error).__name__}".replace("\n", " "))
+
+
+@hook.command()
+@click.argument("tools", nargs=-1, type=click.Choice(_TOOLS), metavar="[claude-code|codex|cursor]...")
+@click.option("--yes", is_flag=True, help="Apply the change that is shown.")
+@vault_option
+@click.pass_context
+def install(context: click.Context, tools: tuple[str, ...], *, yes: bool, vault: str | None) -> None:
+    """Show what a tool's settings need to call `wikimem hook`; with --yes add it.
+
+    Without a name every tool is meant whose folder is there. Only the new entries are added: every other byte of the
+    file stays, and an entry that is there already is left as it is.
+    """
+    from wikimem import hook_install  # noqa: PLC0415 - what every prompt calls does not pay for it
+    from wikimem.service_files import replace_file  # noqa: PLC0415
+
+    command = own_command(settings_for(vault or context.obj))
+    names = tools or tuple(hook_install.installed_tools(os.environ))
+    if not names:
+        raise NotFound("no coding agent's folder is there", hint="name the tool: `wikimem hook install claude-code`")
+    changes = [hook_install.plan(name, command, env=os.environ) for name in names]
+    for change in changes:
+        for line in change.kept:
+            click.echo(safe(f"{change.tool}: already there: {line}"))
+        if change.diff:
+            click.echo(safe(change.diff))
+        if change.diff and yes:
+            if (change.file.read_bytes() if change.file.exists() else None) != change.before:
+                raise TryAgain(f"{change.file} was changed just now", hint="run the command again")
+            replace_file(change.file, change.after, new_mode=0o600)
+            click.echo(safe(f"{change.tool}: written to {change.file}"))
+    if not yes and any(change.diff for change in changes):
+        click.echo("nothing is changed yet; add --yes to apply this")
+
+
+def own_command(settings: Settings) -> str:
+    """Return the command line for a settings file: this `wikimem` and this vault, wherever the tool is started.
+
+    The bare name only where the PATH leads here by a link: an environment's own folder is on the PATH just now.
+    """
+    beside = Path(sys.argv[0]).absolute()
+    if beside.name != "wikimem":
+        beside = Path(sys.executable).with_name("wikimem")
+    found = shutil.which("wikimem")
+    linked = found is not None and Path(found) != beside and Path(found).resolve() == beside.resolve()
+    program = "wikimem" if linked or found in {"/usr/bin/wikimem", "/usr/local/bin/wikimem"} else str(beside)
+    vault = settings.name if settings.configured else str(settings.path)
+    return shlex.join([program, "hook", "--vault", vault])
+
+
+def _recall(vault: str | None, budget_tokens: int, *, as_json: bool) -> None:
+    if sys.stdin.isatty():
+        note("`wikimem hook` reads a coding agent's JSON on standard input; `wikimem hook install` sets it up")
+        return
+    call = read_call(sys.stdin.buffer.read(MOST_INPUT))
+    if call.kind == "other":
+        return
+    settings = settings_for(vault)
+    given = GivenKeys(settings.state_dir / "hook", call.session) if call.session else None
+    if given is not None and call.forgotten:
+        given.forget()
+    before = frozenset[str]() if given is None else given.read()
+    chosen = choose(_candidates(settings, call, len(before)), before, budget_tokens)
+    text = answer_text(call, shown(chosen, budget_tokens), as_json=as_json)
+    if not text:
+        return
+    _print(text)
+    if given is not None:
+        given.add(one.key for one in chosen)
+
+
+def _print(text: str) -> None:
+    """Print as UTF-8, which the tool reads whatever the terminal's encoding is."""
+    try:
+        sys.stdout.buffer.write(f"{text}\n".encode())
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        # What is buffered still would fail again at exit, with status 120.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
+
+
+def _candidates(settings: Settings, call: HookCall, known: int) -> list[Candidate]:
+    if not answers(settings):
+        raise NotRunning(f"no daemon runs for the vault {settings.name}")
+    with daemon_client(settings) as client:
+        if call.kind == "start":
+            today = date.today()  # noqa: DTZ011 - the local day
+            window = ((today - timedelta(days=1)).isoformat(), today.isoformat())
+            answer = client.retrieve("", MOST_ITEMS + min(known, _MOST_MORE), time_range=window)
+        else:
+            answer = client.retrieve(query_of(call.prompt), MOST_ITEMS + min(known, _MOST_MORE))
+    return [Candidate(one["address"], one["content"], one["tokens_est"]) for one in answer["items"]]
+
+
+@contextmanager
+def _deadline() -> Iterator[None]:
+    """End the process with status 0 when the time is up, whatever it waits for: a socket, a disk, standard input."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before: Callable[..., Any] | int | None = signal.signal(signal.SIGALRM, _give_up)
+    signal.setitimer(signal.ITIMER_REAL, TIME_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _give_up(_number: int, _frame: object) -> None:
+    os.write(2, b"wikimem: nothing is recalled: no answer in time\n")
+    os._exit(0)
