@@ -456,6 +456,29 @@ def test_a_disk_that_hangs_stops_neither_the_loop_nor_the_answers(
     asyncio.run(run())
 
 
+def test_a_disk_that_hangs_does_not_hold_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Disk.list_folder
+    hang, asked = threading.Event(), threading.Event()
+    hang.set()
+
+    def list_folder(self: Disk, folder: str) -> Listing:
+        if not hang.is_set():
+            asked.set()
+        hang.wait()
+        return real(self, folder)
+
+    monkeypatch.setattr(Disk, "list_folder", list_folder)
+
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db", mode="polling") as life:
+            hang.clear()
+            await life.fresh(0.05)
+            assert asked.is_set()
+
+    asyncio.run(run())  # and the test's time limit says whether it ended
+    hang.set()
+
+
 _LIFE = """
 import asyncio, sys
 from pathlib import Path
