@@ -346,7 +346,6 @@ class MemoryStore:
 
     def stale_buffers(self, gone: Iterable[Gone]) -> list[StaleBuffer]:
         """Return which of the texts that a save on disk removed were written here just before."""
-        self.writer.finish()
         return find_stale_buffers(gone, self._upkeep.write_log, self.history, now=self.writer.now())
 
     def purge_history(

@@ -126,8 +126,8 @@ class WriteLog:
             self._state.execute_many("UPDATE writes SET seen = 1 WHERE id = ?", rows)
 
     def last_at(self, address: str) -> NotedWrite | None:
-        """Return the latest finished write to an address in the last two days."""
-        sql = f"SELECT id, {_COLUMNS} FROM writes WHERE address = ? AND done = 1 ORDER BY id DESC LIMIT 1"  # noqa: S608
+        """Return the latest write to an address in the last two days, done or under way."""
+        sql = f"SELECT id, {_COLUMNS} FROM writes WHERE address = ? ORDER BY id DESC LIMIT 1"  # noqa: S608
         rows = self._state.query(sql, (_clean(address),))
         return _write(rows[0]) if rows else None
 
