@@ -10,16 +10,16 @@ from typing import Literal, Self
 from wikimem import places
 from wikimem.config_tables import HistorySettings
 from wikimem.errors import AppendOnly, Conflict, HistoryUnavailable, InvalidInput, NotFound
-from wikimem.pages.items import DiaryItem, RecallItem, content_hash
+from wikimem.pages.items import DiaryItem, RecallItem
 from wikimem.pages.journal import JournalEntry
 from wikimem.pages.layout import Layout
 from wikimem.pages.page import Page
-from wikimem.pages.wiki import put_item, remove_item
-from wikimem.store.diary import DiaryStore, written_text
-from wikimem.store.displaced import WHOLE_FILE, file_address, prior_texts
+from wikimem.store.diary import DiaryStore
+from wikimem.store.displaced import WHOLE_FILE, file_address
 from wikimem.store.files import Files, WriteMode
-from wikimem.store.history import History, PriorText, VersionsPage
+from wikimem.store.history import History, VersionsPage
 from wikimem.store.idempotency import Idempotency
+from wikimem.store.itemedits import Guard, ItemEdit, keep_refused
 from wikimem.store.journal import Journal
 from wikimem.store.kernel import Kernel
 from wikimem.store.localzone import local_zone
@@ -29,9 +29,9 @@ from wikimem.store.stale_buffers import Gone, StaleBuffer, find_stale_buffers
 from wikimem.store.state import State
 from wikimem.store.upkeep import SCHEMAS, STATE_FILE, Upkeep, derived_in_state
 from wikimem.store.vaultpages import VaultPages, check_mergeless, check_root, check_size, item_named
-from wikimem.store.writelog import NotedWrite
+from wikimem.store.writelog import NotedWrite, WrittenText
 from wikimem.store.writing import Planned, Writer
-from wikimem.text.names import fold_name, is_day, parse_address
+from wikimem.text.names import is_day, parse_address
 from wikimem.text.problems import Problem
 
 __all__ = ["SCHEMAS", "STATE_FILE", "MemoryStore", "default_state_dir"]
@@ -195,49 +195,21 @@ class MemoryStore:
             raise AppendOnly(f"{category} is a day of the diary", hint="use `wikimem diary`, or another category")
         with self.writer.locked():
             before = self.written_under(idempotency_key) if idempotency_key else None
-            found = self.get(category, name) if before is not None else None
-            if found is not None:
-                return found
+            if before is not None and before.text is not None:
+                return self.get(category, name) or _item_of(before.address, before.text)
             path = self._pages.find(category) or self._pages.new_path(category)
             now = self.writer.now().isoformat()
             stamp = ts or (now if owner or source_conv else None)
-            key = self.layout.classify(path).category
-            item = RecallItem(key, name, content, owner, source_conv, stamp)
-            guard = _Guard(self, key, name, content, expected_hash)
-
-            def plan(data: bytes | None) -> Planned:
-                self.check_writable(path, data, content)
-                known = guard.check(self._pages.item_in(path, data, name))
-                edit = put_item(
-                    data,
-                    key,
-                    item,
-                    link_style=self.layout.link_style,
-                    preamble_items=self.layout.preamble_items,
-                )
-                self.check_size(path, edit.data)
-                written = edit.item or item
-                return Planned(
-                    edit.data,
-                    prior_texts(edit.replaced, now, "update", data=data),
-                    JournalEntry(
-                        ts=now,
-                        action="update" if known else "add",
-                        file=key,
-                        item=written.name,
-                        owner=owner,
-                        source_conv=source_conv,
-                        detail=detail,
-                    ),
-                    written.address,
-                    written_text(written),
-                    known.hash if known else None,
-                )
-
-            planned = self.writer.apply(path, plan, key=idempotency_key)
+            item = RecallItem(self.layout.classify(path).category, name, content, owner, source_conv, stamp)
+            guard = Guard((item.category, name), yours=content, expected_hash=expected_hash)
+            edit = ItemEdit(self._pages, path, item, now, guard, detail)
+            try:
+                planned = self.writer.apply(path, edit.put, key=idempotency_key)
+            except Conflict:
+                keep_refused(lambda: self.history, item, now)
+                raise
         self._tidy()
-        written = self._pages.item_in(path, planned.data, name)
-        return written if written is not None else item
+        return self._pages.item_in(path, planned.data, name) or item
 
     def remove(
         self, category: str, name: str, *, expected_hash: str | None = None, detail: str | None = None
@@ -253,20 +225,9 @@ class MemoryStore:
             before = self.get(category, name) if path is not None else None
             if path is None or before is None:
                 raise NotFound(f"there is no item {category}:{name}", hint=f"list them: `wikimem ls {category}`")
-            guard = _Guard(self, before.category, before.name, None, expected_hash)
-            now = self.writer.now().isoformat()
-
-            def plan(data: bytes | None) -> Planned:
-                self.check_writable(path, data, None)
-                known = guard.check(self._pages.item_in(path, data, before.name))
-                if data is None or known is None:
-                    raise NotFound(f"there is no item {before.address} any more", hint="somebody removed it meanwhile")
-                edit = remove_item(data, before.category, before.name, preamble_items=self.layout.preamble_items)
-                line = JournalEntry(ts=now, action="remove", file=before.category, item=before.name, detail=detail)
-                prior = prior_texts(edit.replaced, now, "remove", data=data)
-                return Planned(edit.data, prior, line, before.address, None, known.hash)
-
-            self.writer.apply(path, plan)
+            guard = Guard((before.category, before.name), yours=None, expected_hash=expected_hash)
+            edit = ItemEdit(self._pages, path, before, self.writer.now().isoformat(), guard, detail)
+            self.writer.apply(path, edit.take)
         self._tidy()
         return before
 
@@ -436,47 +397,8 @@ class MemoryStore:
             self._upkeep.catch_up(path, data)
 
 
-class _Guard:
-    """Says whether the item is still the one that the caller means: by `expected_hash`, then by what was first seen."""
-
-    def __init__(
-        self, store: MemoryStore, category: str, name: str, yours: str | None, expected_hash: str | None
-    ) -> None:
-        self._store = store
-        self._category = category
-        self._name = name
-        self._yours = yours
-        self._expected: tuple[str | None] | None = (expected_hash,) if expected_hash else None
-
-    def check(self, found: RecallItem | None) -> RecallItem | None:
-        """Return `found`, or raise `Conflict`; the text that was refused is then in the history."""
-        current = found.hash if found else None
-        if self._expected is None:
-            self._expected = (current,)
-        if self._expected == (current,):
-            return found
-        self._keep_refused()
-        address = f"{self._category}:{self._name}"
-        what = "was changed" if found else "was removed"
-        raise Conflict(
-            f"{address} {what} meanwhile, so it was not written",
-            theirs=found.content if found else None,
-            yours=self._yours,
-            current_hash=current,
-            hint="read it again, merge, and write with the new `expected_hash`; your text is in its history",
-        )
-
-    def _keep_refused(self) -> None:
-        if self._yours is None:
-            return
-        address, digest = f"{self._category}:{fold_name(self._name)}", content_hash(self._name, self._yours)
-        now = self._store.writer.now().isoformat()
-        try:
-            if not self._store.history.holds(address, digest):
-                refused = PriorText(address, self._name, self._yours, digest, now, "api", "refused")
-                self._store.history.record_many([refused])
-        except HistoryUnavailable:
-            return  # the caller has the text in the error
+def _item_of(address: str, text: WrittenText) -> RecallItem:
+    return RecallItem(address.partition(":")[0], text.name, text.content, text.owner, text.source_conv, text.ts)
 
 
 def _layout_of(root: Path) -> Layout:
