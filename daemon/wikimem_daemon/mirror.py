@@ -102,7 +102,7 @@ class Mirror:
     def look_at(self, path: str, *, scanned: bool = False) -> Step:
         """Look at one path and do what the table says. `scanned`: a settled stamp that is the same is enough."""
         entry = self.entries.get(path)
-        if scanned and entry is not None and self._is_settled(path, entry):
+        if scanned and self.is_settled(path):
             return Step.NOTHING
         if path in self._effects:
             self._settle()
@@ -117,9 +117,12 @@ class Mirror:
 
     # ---------------------------------------------------------------- seeing
 
-    def _is_settled(self, path: str, entry: FileEntry) -> bool:
-        unquestioned = entry.settled and path not in self.held and path not in self.waiting
-        return unquestioned and path in self._index.pages and self._disk.stamp(path) == entry.stamp
+    def is_settled(self, path: str) -> bool:
+        """Say whether a file's stamp alone proves that it is as it was."""
+        entry = self.entries.get(path)
+        if entry is None or not entry.settled or path in self.held or path in self.waiting:
+            return False
+        return path in self._index.pages and self._disk.stamp(path) == entry.stamp
 
     def _see(self, path: str, entry: FileEntry | None, before: Waiting | None) -> tuple[Sight, Look]:
         nothing = Look(Kind.MISSING)

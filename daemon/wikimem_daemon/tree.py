@@ -239,7 +239,9 @@ class Tree:
             if not self._placing.wants(path):
                 return None
             return ListFolder(path)
-        return LookAt(path, scanned=True) if self.is_ours(path) else None
+        if not self.is_ours(path) or self._mirror.is_settled(path):
+            return None  # most of a comparison ends here
+        return LookAt(path, scanned=True)
 
     def _finish(self, work: FinishFolder) -> None:
         prefix = f"{work.folder}/" if work.folder else ""
