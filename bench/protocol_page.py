@@ -15,11 +15,15 @@ from typing import Any, Literal, NotRequired, Required, Union, get_args, get_ori
 
 from wikimem.api import protocol
 from wikimem.api.calls import CALLS, Call
+from wikimem.api.checks import MAX_DEPTH, MAX_QUERY_CHARS
 from wikimem.api.openapi import openapi
 from wikimem.api.params import DEFAULTS
 from wikimem.api.protocol import Event, Problem
+from wikimem.api.reading import MAX_ANSWER_BYTES, MAX_HITS
 from wikimem.errors import WikimemError
+from wikimem_daemon.limits import Limits
 
+LIMITS = Limits()
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "protocol.md"
 GOLDEN = ROOT / "tests" / "unit" / "openapi.json"
@@ -48,16 +52,17 @@ Python clients their signatures.
 - **Lists** take `limit` (default {protocol.PAGE_LIMIT}, at most {protocol.MAX_PAGE_LIMIT:,} entries and about 2 MB are given) and `after`, which is the `next` of the page
   before; `next` is null on the last page.
 - **Errors** are `application/problem+json` with `status`, `code`, `detail` and `hint` (what to do next).
-- **Limits.** A header of 32 KB within 10 s, a body of 8 MB within 30 s, JSON 32 deep, 256 connections (then 503
-  `busy`, at once), 64 event streams, 75 s between two requests, 30 s for a client to take its answer.
+- **Limits.** A header of {LIMITS.header_bytes // 1024} KB within {LIMITS.header_s:g} s, a body of {LIMITS.body_bytes // 10**6} MB within {LIMITS.body_s:g} s, JSON {MAX_DEPTH} deep, {LIMITS.connections} connections (then 503
+  `busy`, at once), {LIMITS.streams} event streams, {LIMITS.idle_s:g} s between two requests, {LIMITS.write_s:g} s for a client to take its answer. A query has
+  at most {MAX_QUERY_CHARS:,} characters and {MAX_HITS:,} hits; an answer of more than about {MAX_ANSWER_BYTES // 10**6} MB is cut and says so (`answer-cut`).
 - **Stopping.** The daemon stops accepting, finishes what runs with `Connection: close`, ends event streams with `bye`,
-  and is gone within two seconds. New connections wait in the backlog of systemd's socket for the next one. A client
+  and is gone within {LIMITS.drain_s:g} seconds. New connections wait in the backlog of systemd's socket for the next one. A client
   that loses its connection before the answer repeats the call; with a key that is safe for writes.
 
 ## Events
 
 `GET /v1/events` answers with server-sent events. The stream begins after the cursor in `since` or `Last-Event-ID`,
-else now. A block that has only an `id` says where it stands. Every 15 s without an event there is a comment.
+else now. A block that has only an `id` says where it stands. Every {LIMITS.heartbeat_s:g} s without an event there is a comment.
 
 | event | data | meaning |
 |---|---|---|

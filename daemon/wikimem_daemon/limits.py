@@ -29,7 +29,6 @@ class Limits:
     refusals: int = 64
     streams: int = 64
     heartbeat_s: float = 15.0
-    answer_bytes: int = 4_000_000
     drain_s: float = 2.0
 
 
