@@ -399,7 +399,9 @@ class Reconciler:
         self._alarm.arm()
 
     def _due_times(self) -> list[float]:
-        removal = self._consequences.next_due()
+        if self._vigil.lost is not None:
+            return []
+        removal = self._consequences.next_due() if not self.partial else None
         return [*(one.due for one in self._mirror.waiting.values()), *([removal] if removal is not None else [])]
 
     def _tick_s(self) -> float:
