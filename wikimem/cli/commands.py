@@ -43,6 +43,7 @@ COMMANDS: dict[str, Entry] = {
     "vaults": Entry("wikimem.cli.vaults:vaults", "List the configured vaults."),
     "doctor": Entry("wikimem.cli.doctor:doctor", "Look for what is wrong, and say what to do."),
     "service": Entry("wikimem.cli.service:service", "Run the daemon as a systemd service."),
+    "mcp": Entry("wikimem.cli.mcp:mcp", "Serve the vault to an MCP client on standard input."),
     "hook": Entry("wikimem.cli.hook:hook", "Give a coding agent what the notes say about a prompt."),
     "journal": Entry("wikimem.cli.journal:journal", "Show what was written and what was seen on disk."),
     "import": Entry("wikimem.cli.importing:import_", "Bring notes from elsewhere into the vault."),
