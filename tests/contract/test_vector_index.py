@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 import pytest
 
+from wikimem.cache.space import BLOCK, VectorSpace
 from wikimem.search.vectors import ExactVectors, Matrix, Vector, VectorIndex
 
 
@@ -51,7 +52,19 @@ class PlainVectors:
         return np.array([cosine(vector) for _, vector in self._kept], np.float32)
 
 
-KINDS: list[Callable[[str, int], Fillable]] = [PlainVectors, ExactVectors]
+class CachedVectors(VectorSpace):
+    """The vectors that a cache on disk is made from, with the test's way of forgetting."""
+
+    def keep(self, hashes: Sequence[str]) -> None:
+        kept = [name for name in hashes if name in self]
+        blocks = list(self.blocks(kept))
+        model, generation = self.model, self.generation
+        self.__init__(model, self.dim, generation + 1)  # type: ignore[misc]
+        for start, block in enumerate(blocks):
+            self.put(kept[start * BLOCK :][:BLOCK], block)
+
+
+KINDS: list[Callable[[str, int], Fillable]] = [PlainVectors, ExactVectors, CachedVectors]
 pytestmark = pytest.mark.parametrize("kind", KINDS)
 X, Y, DIAGONAL, ZERO = [1.0, 0.0], [0.0, 2.0], [1.0, 1.0], [0.0, 0.0]
 

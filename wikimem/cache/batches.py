@@ -1,0 +1,130 @@
+"""What to ask an endpoint for at once, and what its refusals mean: the batch is too large, one text is bad, or all is.
+
+A run makes one pass over some texts and never sleeps; who calls it waits between runs. Texts that were paid for are
+kept whatever happens to the others.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from wikimem.cache.answers import Answer, Vector
+from wikimem.cache.failures import EmbeddingError
+
+MOST: Final = 32
+"""Texts a request, at first. An answer of 32 × 1,024 numbers is parsed in some milliseconds."""
+MOST_CHARACTERS: Final = 200_000
+STRIKES: Final = 3
+"""So often a text must fail alone, while others do not, before it is given up; a clear refusal counts at once."""
+_IN_VAIN: Final = 24
+"""Failures in a row, without a success between them, after which it is the endpoint and not a text."""
+_TIMEOUTS: Final = 8
+_WHOLE: Final = frozenset({"rate-limited", "unreachable", "denied"})
+"""What is never one text's fault."""
+
+
+class Text(NamedTuple):
+    """A text to embed, by its content hash."""
+
+    hash: str
+    text: str
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a run brought: vectors, texts that are given up and why, and what stopped it (the rest is still to do)."""
+
+    vectors: dict[str, Vector] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    tokens: int = 0
+    trouble: EmbeddingError | None = None
+
+
+class Batches:
+    """Remembers how many texts the endpoint takes at once, and which texts have failed alone. `on_request` counts."""
+
+    def __init__(self, ask: Callable[[Sequence[str]], Answer], most: int = MOST) -> None:
+        self.cap = most
+        self._ask = ask
+        self._strikes: dict[str, int] = {}
+        self.requests = 0
+        self.sent = 0
+
+    def take(self, texts: Sequence[Text]) -> list[Text]:
+        """Return the first of `texts` that go into one request."""
+        taken: list[Text] = []
+        size = 0
+        for text in texts[: self.cap]:
+            size += len(text.text)
+            if taken and size > MOST_CHARACTERS:
+                break
+            taken.append(text)
+        return taken
+
+    def forgive(self) -> None:
+        """Forget which texts have failed."""
+        self._strikes.clear()
+
+    def run(self, texts: Sequence[Text], *, isolate: bool = False, stopped: Callable[[], bool] = bool) -> Outcome:
+        """Ask for `texts`. With `isolate` a failure of several is halved until the text that causes it stands alone."""
+        outcome = Outcome()
+        work = deque([list(texts)])
+        suspects: dict[str, EmbeddingError] = {}
+        succeeded, in_vain, cap_before = False, 0, self.cap
+        while work and not stopped():
+            batch = work.popleft()
+            if len(batch) > self.cap:
+                work.extendleft([batch[self.cap :], batch[: self.cap]])
+                continue
+            self.requests += 1
+            try:
+                answer = self._ask([text.text for text in batch])
+            except EmbeddingError as error:
+                in_vain += 1
+                most = _TIMEOUTS if error.kind == "timeout" else _IN_VAIN
+                if error.kind in _WHOLE or in_vain >= most:
+                    outcome.trouble = error
+                    break
+                clear = error.kind in ("too-many", "rejected")
+                if not clear and not isolate:
+                    outcome.trouble = error
+                    break
+                if len(batch) > 1:
+                    half = (len(batch) + 1) // 2
+                    if error.kind == "too-many":
+                        self.cap = min(self.cap, half)
+                    work.extendleft([batch[half:], batch[:half]])
+                elif clear:
+                    outcome.failed[batch[0].hash] = error.message
+                    # It was this text that was too large, not the batch.
+                    self.cap = cap_before
+                else:
+                    suspects[batch[0].hash] = error
+            else:
+                succeeded, in_vain = True, 0
+                self.sent += len(batch)
+                outcome.tokens += answer.tokens
+                self._sort(batch, answer, outcome)
+        self._judge(suspects, outcome, alive=succeeded)
+        return outcome
+
+    def _sort(self, batch: Sequence[Text], answer: Answer, outcome: Outcome) -> None:
+        for text, vector in zip(batch, answer.vectors, strict=True):
+            if isinstance(vector, str):
+                # Asking again would be paying twice for the same numbers.
+                outcome.failed[text.hash] = vector
+            else:
+                outcome.vectors[text.hash] = vector
+                self._strikes.pop(text.hash, None)
+
+    def _judge(self, suspects: dict[str, EmbeddingError], outcome: Outcome, *, alive: bool) -> None:
+        for name, error in suspects.items():
+            # A text that failed beside others that did not goes on to be counted when it is the last one left.
+            if alive or name in self._strikes or error.kind == "bad-answer":
+                self._strikes[name] = self._strikes.get(name, 0) + 1
+            if self._strikes.get(name, 0) >= STRIKES:
+                outcome.failed[name] = error.message
+                del self._strikes[name]
+            else:
+                outcome.trouble = outcome.trouble or error

@@ -1,0 +1,187 @@
+r"""The vector cache on disk: `vectors.keys.jsonl` and the matrix that it names.
+
+    {"vectors_file": "vectors-000003.npy", "model": "bge-m3", "dim": 1024}
+    {"file": "preferences", "name": "likes-the-sea", "hash": "9f8a…"}
+
+One key line for each row, in row order; `hash` is the sha256 of `name\ncontent`. The matrix is float32 and is never
+changed: a new version is written beside it, and replacing the keys file is the moment at which it counts. Whatever
+does not fit together is no cache: vectors cost money, wrong ones cost trust.
+"""
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from wikimem.errors import StorageError
+
+Matrix = npt.NDArray[np.float32]
+
+KEYS_FILE: Final = "vectors.keys.jsonl"
+DIARY_FOLDER: Final = "diary-vectors"
+_VERSION: Final = re.compile(r"vectors-(\d{1,12})\.npy")
+_TEMPORARY: Final = f".{KEYS_FILE}.new"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A cache as loaded. `model` is None in a header of old; `files` and `hashes` are parallel to the rows."""
+
+    model: str | None
+    dim: int
+    files: Sequence[str]
+    hashes: Sequence[str]
+    matrix: Matrix
+
+
+def key_line(file: str, name: str, content_hash: str) -> bytes:
+    """Return one row's line, non-ASCII raw: people read this file."""
+    text = json.dumps({"file": file, "name": name, "hash": content_hash}, ensure_ascii=False)
+    return text.encode("utf-8", "replace") + b"\n"
+
+
+class VectorFiles:
+    """The cache in one folder: the vault, its `diary-vectors/`, or the same two in the state directory."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def load(self) -> Stored | None:
+        """Return the cache, memory-mapped; None when there is none that can be trusted."""
+        try:
+            return self._load()
+        except (OSError, ValueError, EOFError, KeyError, TypeError, RecursionError):
+            return None
+
+    def lines(self) -> dict[str, bytes]:
+        """Return the key line of each hash as it is on disk."""
+        found: dict[str, bytes] = {}
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            for line in (self.folder / KEYS_FILE).read_bytes().split(b"\n")[1:]:
+                if line:
+                    found[json.loads(line)["hash"]] = line + b"\n"
+        return found
+
+    def write(self, model: str, dim: int, lines: Sequence[bytes], blocks: Iterable[Matrix]) -> tuple[Matrix, int]:
+        """Write a version, make it the one that counts, sweep the others; return its map and the bytes written.
+
+        `blocks` together have one row for each line. Raises `StorageError`; what was there before then still counts.
+        """
+        path = self.folder / "vectors"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            number = max(self._versions(), default=0) + 1
+            path = self.folder / f"vectors-{number:06}.npy"
+            try:
+                written = _write_matrix(path, len(lines), dim, blocks)
+                matrix = _map(path)
+                written += self._replace_keys(path.name, model, dim, lines)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+                raise
+        except (OSError, ValueError) as error:
+            what = error.strerror if isinstance(error, OSError) else str(error)
+            message = f"the vectors could not be written to {path}: {what}"
+            hint = "make room or rights; the vectors are kept in memory and written then"
+            raise StorageError(message, path=str(path), step="write the vectors", hint=hint) from error
+        self._sweep(number)
+        return matrix, written
+
+    # ---------------------------------------------------------------- private
+
+    def _load(self) -> Stored | None:
+        first, *rest = (self.folder / KEYS_FILE).read_bytes().split(b"\n")
+        header = json.loads(first)
+        name, model, dim = header["vectors_file"], header.get("model"), header.get("dim")
+        if not isinstance(name, str) or not _VERSION.fullmatch(name) or not isinstance(model, str | None):
+            return None
+        keys = [json.loads(line) for line in rest if line]
+        files, hashes = [key["file"] for key in keys], [key["hash"] for key in keys]
+        if not all(type(text) is str for text in (*files, *hashes)):
+            return None
+        matrix = _map(self.folder / name)
+        if matrix.ndim != 2 or matrix.dtype != np.float32 or len(matrix) != len(keys):
+            return None
+        width = int(matrix.shape[1])
+        return Stored(model or None, width, files, hashes, matrix) if width and dim in (None, width) else None
+
+    def _replace_keys(self, name: str, model: str, dim: int, lines: Sequence[bytes]) -> int:
+        header = json.dumps({"vectors_file": name, "model": model, "dim": dim}, ensure_ascii=False)
+        data = header.encode("utf-8", "replace") + b"\n" + b"".join(lines)
+        # A dot-name: the watcher and sync tools leave it alone. One process writes here at a time, so one name does.
+        temporary = self.folder / _TEMPORARY
+        with temporary.open("wb") as file:
+            file.write(data)
+            _flush(file)
+        # The folder first: keys that outlive a power cut must not name a matrix whose entry did not.
+        _flush_folder(self.folder)
+        temporary.replace(self.folder / KEYS_FILE)
+        _flush_folder(self.folder)
+        return len(data)
+
+    def _versions(self) -> Iterator[int]:
+        for entry in self.folder.iterdir():
+            found = _VERSION.fullmatch(entry.name)
+            if found:
+                yield int(found[1])
+
+    def _sweep(self, current: int) -> None:
+        for number in [found for found in self._versions() if found != current]:
+            for entry in self.folder.glob("vectors-*.npy"):
+                found = _VERSION.fullmatch(entry.name)
+                if found and int(found[1]) == number:
+                    # Some systems forbid removing what another program maps: a later sweep gets it.
+                    with contextlib.suppress(OSError):
+                        entry.unlink()
+
+
+def _write_matrix(path: Path, rows: int, dim: int, blocks: Iterable[Matrix]) -> int:
+    with path.open("xb") as file:
+        head = {"descr": "<f4", "fortran_order": False, "shape": (rows, dim)}
+        np.lib.format.write_array_header_1_0(file, head)
+        start, count = file.tell(), 0
+        for block in blocks:
+            if block.shape[1:] != (dim,):
+                raise ValueError(f"rows of shape {block.shape[1:]} in a matrix that is {dim} wide")
+            file.write(np.ascontiguousarray(block, "<f4").data)
+            count += len(block)
+        if count != rows:
+            raise ValueError(f"{count} rows for {rows} keys")
+        _flush(file)
+        return start + rows * dim * 4
+
+
+def _map(path: Path) -> Matrix:
+    with path.open("rb") as file:
+        if np.lib.format.read_magic(file) not in ((1, 0), (2, 0)):
+            raise ValueError("not a matrix")
+    size = path.stat().st_size
+    try:
+        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError:
+        # A matrix without rows has nothing to map.
+        matrix = np.load(path, allow_pickle=False) if size < 4_096 else None
+        if matrix is None or matrix.size:
+            raise
+    return np.asarray(matrix)
+
+
+def _flush(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _flush_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
