@@ -91,35 +91,35 @@ class VaultService:
             self.in_hand = self._writes
             loop = asyncio.get_running_loop()
             try:
-                done = await loop.run_in_executor(self.writer, self._once, call, dict(params), key, digest)
+                done, replayed = await loop.run_in_executor(self.writer, self._once, call, dict(params), key, digest)
             finally:
                 self.in_hand = None
-            if isinstance(done, Written):
-                for path in done.paths:
-                    self.reconciler.note_write(path)
-                return self._with_cursor(call, self.operations.follow(done)), False
-            return self._with_cursor(call, done), True
+            for path in done.paths:
+                self.reconciler.note_write(path)
+            return self._with_cursor(call, self.operations.follow(done)), replayed
 
     def _with_cursor(self, call: Call, answer: Mapping[str, object]) -> Mapping[str, object]:
         if "cursor" not in call.answer.__annotations__:
             return answer
         return {**answer, "cursor": self.reconciler.cursor()}
 
-    def _once(self, call: Call, params: dict[str, Any], key: str | None, digest: str) -> Written | Mapping[str, object]:
+    def _once(self, call: Call, params: dict[str, Any], key: str | None, digest: str) -> tuple[Written, bool]:
+        """Do the write, or find what it was answered; and which of the two it was. Runs in the writer's thread."""
         if key is None:
-            return self.operations.write(call, params, None)
+            return self.operations.write(call, params, None), False
         table, now = self.operations.store.idempotency, datetime.now(UTC)
         found = table.find(key, digest, now=now)
         if found is not None:
-            answer: Mapping[str, object] = json.loads(found.answer)
-            return answer
-        written = self.operations.write(call, params, key)
+            return Written(json.loads(found.answer)), True
+        # The store keeps the key beside the text, in one transaction with its intent: after a crash before the next
+        # line it still knows. With the digest, because it compares nothing else of the request.
+        written = self.operations.write(call, params, f"{key}:{digest[:16]}")
         try:
             table.keep(key, digest, json.dumps(written.answer), now=now)
         except HistoryUnavailable:
             # The write is done and cannot be taken back; only a retry of it is not recognised.
             _log.warning("an Idempotency-Key could not be kept", exc_info=True)
-        return written
+        return written, False
 
     async def operate(self, call: Call, params: Mapping[str, Any]) -> Mapping[str, object]:
         """Do something about the daemon itself."""

@@ -388,6 +388,26 @@ def test_a_repeated_write_with_its_key_is_done_once(served: Served) -> None:
     assert other.status == 400
 
 
+@pytest.mark.parametrize(
+    ("method", "target", "body"),
+    [
+        ("PUT", "/v1/item", {"category": "keyed", "name": "a", "content": "b"}),
+        ("POST", "/v1/relations", {"source": "daily_life:beach", "target": "preferences:likes-the-sea"}),
+        ("DELETE", "/v1/relations?source=daily_life:beach&target=preferences:likes-the-sea", None),
+        ("POST", "/v1/pin", {"address": "daily_life:beach"}),
+        ("DELETE", "/v1/item?address=keyed:a", None),
+    ],
+)
+def test_every_write_is_answered_twice_with_the_same_words_under_one_key(
+    served: Served, method: str, target: str, body: object
+) -> None:
+    key = {"Idempotency-Key": f"words-{method}-{target}"}
+    first, again = (served.http(method, target, body, key) for _ in range(2))
+    assert first.status < 300, first.json()
+    assert (again.status, again.json()) == (first.status, first.json())
+    assert again.headers["idempotency-replayed"] == "true"
+
+
 def test_an_answer_that_does_not_ask_for_freshness_does_not_claim_it(served: Served) -> None:
     assert served.http("GET", "/v1/item?address=daily_life:beach&fresh=false").json()["fresh"] is False
 

@@ -247,7 +247,7 @@ class EdgeBody(TypedDict):
 
 
 class GraphAnswer(ReadStamp):
-    """A page of nodes and the resolved edges that leave them."""
+    """A page of nodes and the resolved edges that leave them; an edge to a whole file has its category as target."""
 
     nodes: list[NodeBody]
     edges: list[EdgeBody]

@@ -108,11 +108,12 @@ class Writing:
         return self._hold(params["address"], held=False)
 
     def follow(self, written: Written) -> Mapping[str, object]:
-        """Let the graph follow a write of relations; return the answer."""
-        if written.relations is None:
-            return written.answer
+        """Let the graph follow a write of relations; return the answer, an edge's with the state that it has now."""
         graph = self.reading.index.graph
-        graph.set_relations(written.relations)
+        if written.relations is not None:
+            graph.set_relations(written.relations)
+        if not written.answer.keys() >= {"source", "target", "weight"}:
+            return written.answer
         found = graph.resolve(str(written.answer["target"]), source=str(written.answer["source"]))
         return {**written.answer, "state": found.state}
 
