@@ -57,6 +57,10 @@ class SnapshotWatcher:
 
     def follow(self, path: str, target: str) -> None: ...
 
+    def watch_file(self, path: str) -> bool:
+        del path
+        return False
+
     def keep_only(self, folders: set[str]) -> None:
         self._entered = {folder: seen for folder, seen in self._entered.items() if folder in folders | {""}}
 

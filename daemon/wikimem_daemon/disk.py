@@ -35,13 +35,15 @@ class Look:
     """One look at a path.
 
     `data` and `stamp` belong together: the stamp was the same before and after the read. `racy`: it was so young
-    that a later write may leave it as it is, so the next comparison must read the file again.
+    that a later write may leave it as it is, so the next comparison must read the file again. `names`: how many
+    hard links the file has.
     """
 
     kind: Kind
     data: bytes = b""
     stamp: Stamp | None = None
     racy: bool = True
+    names: int = 1
     detail: str = ""
 
 
@@ -178,7 +180,7 @@ class Disk:
             return Look(Kind.SPECIAL)
         stamp = stamp_of(before)
         if stamp == trusted:
-            return Look(Kind.SAME, stamp=stamp)
+            return Look(Kind.SAME, stamp=stamp, names=before.st_nlink)
         if stamp.size > self._max_bytes:
             return Look(Kind.TOO_LARGE, stamp=stamp, detail=f"{stamp.size} bytes, the limit is {self._max_bytes}")
         read_at_ns = self._wall_ns()
@@ -186,7 +188,8 @@ class Disk:
         if stamp_of(os.fstat(descriptor)) != stamp or len(data) != stamp.size:
             return Look(Kind.UNSTEADY)
         # A clock that was set back leaves stamps of the future: those prove nothing either.
-        return Look(Kind.TEXT, data, stamp, racy=stamp.ctime_ns > read_at_ns - self._racy_ns)
+        racy = stamp.ctime_ns > read_at_ns - self._racy_ns
+        return Look(Kind.TEXT, data, stamp, racy=racy, names=before.st_nlink)
 
     def _at(self, path: str) -> str:
         return f"{self._root}/{path}" if path else self._root

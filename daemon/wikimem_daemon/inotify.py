@@ -36,6 +36,7 @@ _MASK = int(
     # A file that is unlinked but still open is nobody's note: its writes are noise.
     | flags.EXCL_UNLINK
 )
+_FILE_MASK = int(flags.MODIFY | flags.CLOSE_WRITE | flags.ATTRIB)
 _SELF_GONE = int(flags.DELETE_SELF | flags.MOVE_SELF | flags.UNMOUNT)
 _MAX_OPEN_WRITERS = 4096
 
@@ -75,6 +76,7 @@ class InotifyWatcher:
         # One inode has one watch, and may be reached by several paths (a bind mount).
         self._by_wd: dict[int, dict[str, None]] = {}
         self._by_folder: dict[str, int] = {}
+        self._files: dict[int, dict[str, None]] = {}
         self._followed: dict[tuple[str, str], str] = {}
         self._writing: dict[str, float] = {}
         self._moving: dict[int, float] = {}
@@ -98,7 +100,7 @@ class InotifyWatcher:
     @property
     def watches(self) -> int:
         """As in `Watcher`."""
-        return len(self._by_wd)
+        return len(self._by_wd) + len(self._files)
 
     def start(self) -> None:
         """As in `Watcher`."""
@@ -116,20 +118,25 @@ class InotifyWatcher:
 
     def enter(self, folder: str) -> None:
         """As in `Watcher`."""
-        queue = self._queue
-        if queue is None:
+        if self._queue is None:
             return
-        try:
-            wd: int = queue.add_watch(self._root / folder if folder else self._root, _MASK)
-        except OSError as error:
-            if error.errno == errno.ENOSPC:
-                raise watches_exhausted(USER_WATCHES) from error
-            raise
+        wd = self._add_watch(folder, _MASK)
         if self._by_folder.get(folder) not in (None, wd):
             # The folder was removed and made again: the kernel watches the new inode under a new number.
             self._unwatch(folder)
         self._by_wd.setdefault(wd, {})[folder] = None
         self._by_folder[folder] = wd
+
+    def _add_watch(self, path: str, mask: int) -> int:
+        if self._queue is None:
+            raise OSError(errno.EBADF, "the watcher is closed")
+        try:
+            wd: int = self._queue.add_watch(self._root / path if path else self._root, mask)
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                raise watches_exhausted(USER_WATCHES) from error
+            raise
+        return wd
 
     def follow(self, path: str, target: str) -> None:
         """As in `Watcher`."""
@@ -137,6 +144,16 @@ class InotifyWatcher:
         self._followed[parent, name] = path
         if parent not in self._by_folder:
             self.enter(parent)
+
+    def watch_file(self, path: str) -> bool:
+        """As in `Watcher`."""
+        if self._queue is None:
+            return False
+        wd = self._add_watch(path, _FILE_MASK)
+        paths = self._files.setdefault(wd, {})
+        known = path in paths
+        paths[path] = None
+        return not known
 
     def keep_only(self, folders: set[str]) -> None:
         """As in `Watcher`."""
@@ -176,12 +193,15 @@ class InotifyWatcher:
         queue.close()
         self._by_wd.clear()
         self._by_folder.clear()
+        self._files.clear()
         self._writing.clear()
 
     def _take(self, event: Event, batch: _Batch) -> None:
         if event.mask & flags.Q_OVERFLOW:
             batch.overflow = True
             return
+        if event.wd in self._files:
+            self._take_linked(event, batch)
         # A watch that was let go is not here: what it still had queued is covered by the listing that let it go.
         for folder in tuple(self._by_wd.get(event.wd, ())):
             self._take_in(event, folder, batch)
@@ -195,6 +215,14 @@ class InotifyWatcher:
             self._take_folder(event, f"{folder}/{event.name}" if folder else event.name, batch)
         else:
             self._take_file(event, folder, batch)
+
+    def _take_linked(self, event: Event, batch: _Batch) -> None:
+        """Report a file by each of its names here; the kernel drops the watch with the file's last name."""
+        for path in self._files[event.wd]:
+            self._note_writer(event, path)
+            batch.paths[path] = None
+        if event.mask & flags.IGNORED:
+            del self._files[event.wd]
 
     def _take_self(self, event: Event, folder: str, batch: _Batch) -> None:
         if folder == "":

@@ -37,6 +37,9 @@ class Surroundings(Protocol):
     def is_place_gone(self, path: str) -> bool:
         """Say whether a missing file is missing because its folder is: then nothing was deleted."""
 
+    def look_again(self, path: str) -> None:
+        """Ask for another look at a file."""
+
     def linked_file(self, path: str) -> bool:
         """Say whether the symlink at `path` is a file to be read through it."""
 
@@ -135,9 +138,24 @@ class Mirror:
             return Sight.WRITING, nothing
         trusted = entry.stamp if entry is not None and entry.settled and path in self._index.pages else None
         look = self._disk.look(path, trusted)
-        if look.kind == Kind.LINK and self.around is not None and self.around.linked_file(path):
+        linked = look.kind == Kind.LINK and self.around is not None and self.around.linked_file(path)
+        if linked:
             look = self._disk.look(path, trusted, through_link=True)
+        if look.names > 1 and self._watch_names(path, look):
+            look = self._disk.look(path, trusted, through_link=linked)
         return self._judge(path, entry, before, look), look
+
+    def _watch_names(self, path: str, look: Look) -> bool:
+        """Watch a file that has several names; its other names here are to be looked at again."""
+        watcher = self._watcher()
+        if watcher is None or not watcher.watch_file(path):
+            return False
+        if look.stamp is not None and self.around is not None:
+            inode = (look.stamp.dev, look.stamp.ino)
+            for other, entry in self.entries.items():
+                if other != path and inode_of(entry) == inode:
+                    self.around.look_again(other)
+        return True
 
     def _is_open(self, path: str, before: Waiting | None) -> bool:
         """Say whether somebody is about to write more: then what is there now is half of it."""

@@ -66,6 +66,11 @@ class NativeWatcher:
     def follow(self, path: str, target: str) -> None:
         """As in `Watcher`: a comparison looks through links."""
 
+    def watch_file(self, path: str) -> bool:
+        """As in `Watcher`: a comparison sees every name."""
+        del path
+        return False
+
     def keep_only(self, folders: set[str]) -> None:
         """As in `Watcher`: there is nothing to let go of."""
 

@@ -64,6 +64,10 @@ class Tree:
                     return folder
         return None
 
+    def look_again(self, path: str) -> None:
+        """As in `Surroundings`."""
+        self._work.add(LookAt(path))
+
     def linked_file(self, path: str) -> bool:
         """As in `Surroundings`."""
         if self._links.resolve(path) != "file":

@@ -66,6 +66,12 @@ class Watcher(Protocol):
     def follow(self, path: str, target: str) -> None:
         """Watch a file behind a symlink: a write to `target` (relative to the root) is reported as `path`."""
 
+    def watch_file(self, path: str) -> bool:
+        """Watch a file that has several names: a write through another one raises no event in its folder.
+
+        Returns true when it was not watched yet; then it has to be looked at again.
+        """
+
     def keep_only(self, folders: set[str]) -> None:
         """Let go of every watch on a folder that a comparison of everything did not meet."""
 

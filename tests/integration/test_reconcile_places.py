@@ -276,3 +276,36 @@ def test_names_that_differ_only_by_case_are_two_notes(tmp_path: Path) -> None:
             assert life.changes(cursor) == [("rename", "Note:x", "note:x")]
 
     asyncio.run(run())
+
+
+def test_a_note_with_several_names_is_followed_under_each_whichever_is_written(tmp_path: Path) -> None:
+    """A write through one hard link raises an event in the folder of that name only."""
+
+    async def run() -> None:
+        root = new_vault(tmp_path)
+        outside = tmp_path / "outside.md"
+        outside.write_text("## o\n\nfirst\n")
+        (root / "wiki" / "in.md").hardlink_to(outside)
+        async with living(root, tmp_path / "state.db") as life:
+            outside.write_text("## o\n\nsecond\n")
+            assert await life.texts() == {"in:o": "second"}
+            (root / "wiki" / "sub").mkdir()
+            (root / "wiki" / "sub" / "again.md").hardlink_to(outside)
+            assert await life.texts() == {"in:o": "second", "sub/again:o": "second"}
+            for number, note in enumerate((outside, root / "wiki" / "in.md", root / "wiki" / "sub" / "again.md")):
+                note.write_text(f"## o\n\nedit {number}\n")
+                assert await life.texts() == {"in:o": f"edit {number}", "sub/again:o": f"edit {number}"}
+            life.write("wiki/plain.md", "## p\n\nplain\n")
+            await life.fresh()
+            (root / "wiki" / "sub" / "twin.md").hardlink_to(root / "wiki" / "plain.md")
+            await life.fresh()
+            (root / "wiki" / "sub" / "twin.md").write_text("## p\n\nedited\n")
+            texts = await life.texts()
+            assert (texts["plain:p"], texts["sub/twin:p"]) == ("edited", "edited")
+            with outside.open("wb", buffering=0) as file:
+                file.write(b"## o\n\nhal")
+                assert not (await life.fresh(0.2)).fresh
+                file.write(b"f and half\n")
+            assert (await life.texts())["in:o"] == "half and half"
+
+    asyncio.run(run())
