@@ -19,7 +19,8 @@ _log = logging.getLogger("wikimem.upkeep")
 
 KEEP_S: Final = 60.0
 SECOND_LOOK_S: Final = 6.0
-MERGE_LOOK_S: Final = 0.25
+BUSY_LOOK_S: Final = 0.1
+IDLE_LOOK_S: Final = 1.0
 
 
 @dataclass(slots=True)
@@ -70,13 +71,15 @@ class Housekeeping:
 
     async def _merge_for_ever(self) -> None:
         while True:
-            if self.index.merge_due():
+            due = self.index.merge_due()
+            if due:
                 try:
                     await self.merge()
                 except Exception:  # noqa: BLE001 - an outermost loop: answers go on from the unmerged index
                     _log.exception("a merge failed")
                     await asyncio.sleep(KEEP_S)
-            await asyncio.sleep(MERGE_LOOK_S)
+            # Changes come in bursts: soon after one there may be another, and an idle daemon seldom wakes up.
+            await asyncio.sleep(BUSY_LOOK_S if due else IDLE_LOOK_S)
 
     async def _keep_for_ever(self) -> None:
         """Look a second time at files that writes displaced, soon; save temperatures and tidy the history, seldom.
