@@ -112,6 +112,7 @@ class Gardener:
             self.move_folder: 3,
             self.remove_folder: 2,
             self.touch: 4,
+            self.second_name: 3,
             self.day: 6,
         }
         action = self.random.choices(list(kinds), list(kinds.values()))[0]
@@ -162,6 +163,13 @@ class Gardener:
             if source != target:
                 shutil.copy2(source, target)
         return "copy"
+
+    def second_name(self) -> str:
+        notes = self._notes()
+        target = self._some_path()
+        if notes and not target.exists():
+            target.hardlink_to(self.random.choice(notes))
+        return "hard-link"
 
     def folder_with_note(self) -> str:
         folder = self.random.choice(self._folders()) / f"folder{self.random.randrange(4)}"

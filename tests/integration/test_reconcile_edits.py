@@ -13,6 +13,7 @@ import pytest
 
 from tests.reconciling import living, new_vault
 from tests.savers import SAVERS, Gardener, by_vim
+from wikimem.pages.changes import Change
 from wikimem_daemon.choose import Choice
 from wikimem_daemon.native import NativeWatcher
 from wikimem_daemon.polling import PollingWatcher
@@ -38,6 +39,41 @@ def test_random_edits_in_all_styles_are_never_missed(tmp_path: Path) -> None:
             for number in range(400):
                 what = gardener.step()
                 assert await life.texts() == life.on_disk(), (number, what)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_whoever_follows_the_changes_ends_with_what_is_on_the_disk(tmp_path: Path, seed: int) -> None:
+    """Each change fits what the reader knew: adds are new, the others name the address that the item had."""
+
+    async def run() -> None:
+        root, state = new_vault(tmp_path), tmp_path / "state.db"
+        known: dict[str, str] = {}
+        gardener = Gardener(root, seed=seed, notes=5)
+        cursor = ""
+        for _ in range(4):
+            async with living(root, state) as life:
+                cursor = cursor or life.reconciler.cursor()
+                for _ in range(5):
+                    for _ in range(12):
+                        gardener.step()
+                        await life.fresh()
+                    await life.after(70)
+                    page = life.reconciler.changes_since(cursor, 10_000)
+                    assert not page.fresh_instance
+                    cursor = page.cursor
+                    for change in page.changes:
+                        follow(known, change)
+                    assert sorted(known.values()) == sorted(life.on_disk())
+            for _ in range(12):  # while no daemon runs
+                gardener.step()
+
+    def follow(known: dict[str, str], change: Change) -> None:
+        before = known.pop(change.id, None)
+        assert before == {"add": None, "rename": change.old_address}.get(change.action, change.address), change
+        if change.action != "remove":
+            known[change.id] = change.address
 
     asyncio.run(run())
 
