@@ -90,6 +90,15 @@ def test_what_cannot_be_a_path_is_refused() -> None:
         ("a[z-a].md", "wiki/a[z-a].md", True),
         ("a[.md", "wiki/a[.md", True),
         ("A.md", "wiki/a.md", False),
+        ("a/a/**", "a/b.md", False),
+        ("a/**/**/b.md", "a/b.md", True),
+        ("[*].md", "wiki/*.md", True),
+        ("[*].md", "wiki/a.md", False),
+        ("a*b*c.md", "wiki/axbxbxc.md", True),
+        ("a**c.md", "wiki/abc.md", True),
+        ("*a*a*a*a*a*a*a*a*b", "wiki/" + "a" * 60 + ".md", False),
+        ("", "wiki/a.md", False),
+        ("/", "wiki/a.md", False),
     ],
 )
 def test_ignore_globs(glob: str, path: str, *, ignored: bool) -> None:

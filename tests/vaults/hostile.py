@@ -355,6 +355,26 @@ VAULTS: tuple[HostileVault, ...] = (
         {"wiki/n.md": ["git-markers"]},
     ),
     HostileVault(
+        "long-runs",
+        "what costs a careless pattern the square of its length",
+        {
+            "wiki/blanks.md": b"## x" + b" " * 200_000 + b"y\n",
+            "wiki/marks.md": b"## x" + b" #" * 100_000 + b" y\n",
+            "wiki/ticks.md": b"## x\n\n" + b"` `` " * 40_000 + b".\n",
+            "wiki/mixed.md": b"## x\n\n" + b"[[a:b]] `c` %%d%% $$e$$ <!-- f --> #g ^h\n" * 5_000,
+            "wiki/tags.md": b"## x\n\n<a" + b" b=c" * 50_000 + b"\n",
+            "wiki/brackets.md": b"## x\n\n" + b"[[" * 50_000 + b".\n",
+        },
+        {
+            "blanks:x y": "",
+            "marks:x" + " #" * 100_000 + " y": "",
+            "ticks:x": ("` `` " * 40_000 + "."),
+            "mixed:x": ("[[a:b]] `c` %%d%% $$e$$ <!-- f --> #g ^h\n" * 5_000).strip(),
+            "tags:x": "<a" + " b=c" * 50_000,
+            "brackets:x": "[[" * 50_000 + ".",
+        },
+    ),
+    HostileVault(
         "a-day-of-a-person",
         "free sections, text after the time, times out of order, two at one minute",
         {

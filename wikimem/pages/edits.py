@@ -15,7 +15,6 @@ from wikimem.text.problems import Problem
 # Ends a list or paragraph where nothing else can: read as provenance without fields, so it is no content.
 EMPTY_COMMENT = "<!-- wikimem: -->"
 _ENDS_BLANK = re.compile(rb"(?:\A|\n|\r(?!\n))[ \t]*(?:\r\n|\n|\r)\Z")
-_TRAILING_BLANKS = re.compile(rb"[ \t\r\n]*\Z")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
@@ -111,8 +110,7 @@ def replaced_body(data: bytes, start: int, end: int, body: str, newline: bytes) 
 
 def _trailing(body: bytes) -> bytes:
     """Return the line ends, and blanks between them, that close a body."""
-    found = _TRAILING_BLANKS.search(body)
-    blanks = found[0] if found else b""
+    blanks = body[len(body.rstrip(b" \t\r\n")) :]
     first = _LINE_END.search(blanks)
     return blanks[first.start() :] if first else b""
 

@@ -43,42 +43,50 @@ def _compiled(globs: tuple[str, ...]) -> re.Pattern[str]:
 def _translate(glob: str) -> str:
     """Return the regular expression of a glob, matched from the start of a vault-relative path.
 
-    `*` and `?` stay within one part of the path, `**` crosses parts, `[…]` is a set of characters. A glob without
-    `/` (one at the end aside) matches at any depth. A folder that matches takes all that is in it along.
+    `*` and `?` stay within one part of the path, a part `**` stands for any number of parts, `[…]` is a set of
+    characters. A glob without `/` (one at the end aside) matches at any depth. A folder that matches takes all that
+    is in it along.
     """
-    text = glob.strip("/") or glob
-    anchored = "/" in text or glob.startswith("/")
-    folder_only = glob.endswith("/")
-    result = "" if anchored else "(?:.*/)?"
+    parts = glob.strip("/").split("/")
+    result = "" if len(parts) > 1 or glob.startswith("/") else "(?:.*/)?"
+    for index, part in enumerate(parts):
+        last = index == len(parts) - 1
+        if part != "**":
+            result += _part(part) + ("" if last else "/")
+        elif last:
+            result += ".+"
+        elif parts[index + 1] != "**":  # two in a row say no more than one, and cost much more
+            result += "(?:.*/)?"
+    return result + ("/" if glob.endswith("/") else r"(?:/|\Z)")
+
+
+def _part(part: str) -> str:
+    """Return the expression of one part.
+
+    What stands between two stars is taken where it first fits, and for good (an atomic group): a later place could
+    match nothing more, and trying them all would take exponential time.
+    """
+    chunks = [""]
     position = 0
-    while position < len(text):
-        if text.startswith("**/", position):
-            result, position = result + "(?:.*/)?", position + 3
-        elif text.startswith("**", position):
-            result, position = result + ".*", position + 2
+    while position < len(part):
+        mark = part[position]
+        end = part.find("]", position + 2) if mark == "[" else -1
+        inner = _set(part[position + 1 : end]) if end > 0 else ""
+        if mark == "*":
+            chunks += [""] if chunks[-1] or len(chunks) == 1 else []
         else:
-            piece, position = _one(text, position)
-            result += piece
-    return result + ("/" if folder_only else r"(?:/|\Z)")
-
-
-def _one(text: str, position: int) -> tuple[str, int]:
-    mark = text[position]
-    if mark == "*":
-        return "[^/]*", position + 1
-    if mark == "?":
-        return "[^/]", position + 1
-    if mark == "[" and (end := text.find("]", position + 2)) > 0:
-        inner = text[position + 1 : end]
-        negated = inner.startswith("!")
-        body = _set(inner[1:] if negated else inner)
-        if body:
-            return f"(?!/)[{'^' if negated else ''}{body}]", end + 1
-    return re.escape(mark), position + 1
+            chunks[-1] += inner or ("[^/]" if mark == "?" else re.escape(mark))
+        position = end + 1 if inner else position + 1
+    if len(chunks) == 1:
+        return chunks[0]
+    between = "".join(f"(?>[^/]*?{chunk})" for chunk in chunks[1:-1])
+    return f"{chunks[0]}{between}[^/]*{chunks[-1]}"
 
 
 def _set(inner: str) -> str:
-    """Return the inside of a character set, "" for a range the wrong way round: its bracket is a plain character."""
+    """Return a set of characters, "" for a range the wrong way round: its bracket is a plain character."""
+    negated = inner.startswith("!")
+    inner = inner[1:] if negated else inner
     body = ""
     position = 0
     while position < len(inner):
@@ -91,4 +99,4 @@ def _set(inner: str) -> str:
         else:
             body += re.escape(low)
             position += 1
-    return body
+    return f"(?!/)[{'^' if negated else ''}{body}]" if body else ""

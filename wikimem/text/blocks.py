@@ -25,7 +25,6 @@ _ITEM_LINES = {column: re.compile(rb"(?: {%d,}+(?:[-*+] )?%b)++" % (column, _ITE
 _LINE = re.compile(rb"([ \t]*+)([^\n]*+)(?:\n|\Z)")
 _BLANKS = re.compile(rb"(?:[ \t]*+\n)++")
 _HEADING = re.compile(rb"(#{1,6})(?:[ \t]+(.*))?\Z", re.DOTALL)
-_CLOSING_MARKS = re.compile(rb"(?:\A|[ \t]+)#+\Z")
 _FENCE = re.compile(rb"(?:(`{3,})[^`]*|(~{3,}).*)\Z", re.DOTALL)
 _SETEXT = re.compile(rb"(?:=+|-+)[ \t]*\Z")
 _RULE = re.compile(rb"(?:(?:-[ \t]*){3,}|(?:_[ \t]*){3,}|(?:\*[ \t]*){3,})\Z")
@@ -93,7 +92,9 @@ def scan(buffer: bytes, start: int = 0) -> Blocks:
 
 def heading_text(rest: bytes) -> bytes:
     """Return a heading's text without the closing marks, given what follows the opening ones."""
-    return _CLOSING_MARKS.sub(b"", rest.strip(b" \t")).strip(b" \t")
+    text = rest.strip(b" \t")
+    bare = text.rstrip(b"#")
+    return bare.rstrip(b" \t") if not bare or bare.endswith((b" ", b"\t")) else text
 
 
 class _Scanner:
