@@ -79,6 +79,7 @@ class Life:
         self.clock.passed += seconds
         self.reconciler.tick()
         await self.until(lambda: not self.reconciler.status().pending, "the work")
+        self.reconciler.tick()  # what waited for the end of the work
 
     def write(self, path: str, text: str) -> Path:
         target = self.root / path

@@ -160,7 +160,7 @@ class Gardener:
         notes = self._notes()
         if notes:
             source, target = self.random.choice(notes), self._some_path()
-            if source != target:
+            if not (target.exists() and target.samefile(source)):
                 shutil.copy2(source, target)
         return "copy"
 
