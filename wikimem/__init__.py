@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         VaultError,
         WikimemError,
     )
+    from wikimem.host import MemoryHost
     from wikimem.pages.items import DiaryItem, RecallItem
     from wikimem.search.index import MemoryIndex
     from wikimem.search.results import RetrievalResult, RetrievedItem
@@ -74,6 +75,7 @@ _HOME = {
         "VaultError",
         "WikimemError",
     ),
+    "wikimem.host": ("MemoryHost",),
     "wikimem.pages.items": ("DiaryItem", "RecallItem"),
     "wikimem.search.index": ("MemoryIndex",),
     "wikimem.search.results": ("RetrievalResult", "RetrievedItem"),
@@ -103,6 +105,7 @@ __all__ = [
     "InvalidName",
     "Link",
     "Locked",
+    "MemoryHost",
     "MemoryIndex",
     "MemoryStore",
     "NotFound",

@@ -6,19 +6,16 @@
     await host.on_after_turn(user_text, assistant_text)       # returns at once; at most one LLM call behind it
     await host.flush()                                        # at shutdown
 
-Both fail open: whatever goes wrong costs that turn's recall or that turn's memories, never the turn
-(`seeds/003`, the contract fixed there by its ADR-0001).
+Both fail open: whatever goes wrong costs that turn's recall or that turn's memories, never the turn.
 """
 
 import asyncio
 import inspect
+import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
-from wikimem.api.async_client import AsyncClient
-from wikimem.api.client import Client
-from wikimem.api.local import LocalClient
 from wikimem.errors import WikimemError
 from wikimem.host_memory import Memory, memory_of
 from wikimem.host_prompt import (
@@ -28,14 +25,24 @@ from wikimem.host_prompt import (
     injection_text,
     parse_extraction,
 )
-from wikimem.store.vault import MemoryStore
+from wikimem.host_wait import in_own_thread, within
+from wikimem.text.decoding import replace_improper
+
+if TYPE_CHECKING:
+    from wikimem.api.async_client import AsyncClient
+    from wikimem.api.client import Client
+    from wikimem.api.local import LocalClient
+    from wikimem.store.vault import MemoryStore
 
 __all__ = ["DIARY_TOOL", "Llm", "MemoryHost"]
 
 _log = logging.getLogger("wikimem.host")
 
 Llm = Callable[[str], str | Awaitable[str]]
-"""The host's model: a prompt in, the reply's text out. A plain function runs in a worker thread."""
+"""The host's model: a prompt in, the reply's text out. A plain function runs in a thread of its own."""
+
+_TRIES_PER_ITEM: Final = 4
+"""So many refused proposals for each that may be kept: a reply with thousands of them costs no thousands of calls."""
 
 DIARY_TOOL: Mapping[str, Any] = {
     "name": "diary_append",
@@ -63,12 +70,13 @@ class MemoryHost:
 
     `memory` is a `Client`, an `AsyncClient`, a `LocalClient`, a `MemoryStore` (indexed here), or any `Memory`.
     `limit` and `budget_tokens` bound what is injected before a turn (hits; words or CJK characters). `owner` and
-    `source_conv` go into each memory as its provenance. `llm_timeout_s`: seconds for the one call after a turn.
+    `source_conv` go into each memory as its provenance. `recall_timeout_s`: seconds that a turn waits for its memory at
+    most; `llm_timeout_s`: seconds for the one call after a turn.
     """
 
     def __init__(
         self,
-        memory: Memory | MemoryStore | Client | LocalClient | AsyncClient,
+        memory: "Memory | MemoryStore | Client | LocalClient | AsyncClient",
         llm: Llm,
         *,
         limit: int = 10,
@@ -76,6 +84,7 @@ class MemoryHost:
         owner: str | None = None,
         source_conv: str | None = None,
         max_items_per_turn: int = MAX_ITEMS_PER_TURN,
+        recall_timeout_s: float = 2.0,
         llm_timeout_s: float = 120.0,
     ) -> None:
         self._memory = memory_of(memory)
@@ -85,6 +94,7 @@ class MemoryHost:
         self._owner = owner
         self._source_conv = source_conv
         self._most = max_items_per_turn
+        self._recall_timeout_s = recall_timeout_s
         self._llm_timeout_s = llm_timeout_s
         self._pending: set[asyncio.Task[None]] = set()
         self._last: asyncio.Task[None] | None = None
@@ -97,9 +107,11 @@ class MemoryHost:
         """
         self.related_names = []
         try:
-            surfaced = await self._memory.retrieve(user_text, limit=self._limit, budget_tokens=self._budget_tokens)
+            query = replace_improper(user_text)
+            asked = self._memory.retrieve(query, limit=self._limit, budget_tokens=self._budget_tokens)
+            surfaced = await within(self._recall_timeout_s, asked)
         except Exception as error:  # noqa: BLE001 - fail open: a broken memory must not break the chat
-            _log.warning("nothing is recalled for this turn: %s", error)
+            _log.warning("nothing is recalled for this turn: %s: %s", type(error).__name__, error)
             return None
         self.related_names = [address for address, _ in surfaced]
         return injection_text(surfaced) or None
@@ -119,15 +131,27 @@ class MemoryHost:
         while self._pending:
             await asyncio.gather(*self._pending, return_exceptions=True)
 
-    async def run_diary_tool(self, arguments: Mapping[str, Any]) -> str:
-        """Handle a call of `DIARY_TOOL`; return what to tell the model, also when it could not be done."""
+    async def run_diary_tool(self, arguments: Mapping[str, Any] | str) -> str:
+        """Handle a call of `DIARY_TOOL`; return what to tell the model, also when it could not be done.
+
+        `arguments` may be the JSON text that some models' APIs hand out.
+        """
+        if isinstance(arguments, str):
+            try:
+                arguments = json.loads(arguments)
+            except (ValueError, RecursionError):
+                arguments = {}
+        if not isinstance(arguments, Mapping):
+            arguments = {}
         content, date, time = (arguments.get(key) for key in ("content", "date", "time"))
         if not isinstance(content, str) or not content.strip():
             return "Nothing was written: `content` must be a text."
         if not all(part is None or isinstance(part, str) for part in (date, time)):
             return "Nothing was written: `date` is YYYY-MM-DD and `time` is HH:MM."
         try:
-            address = await self._memory.append(content, date=date, time=time, owner=self._owner)
+            address = await self._memory.append(
+                replace_improper(content), date=date, time=time, owner=self._owner, source_conv=self._source_conv
+            )
         except Exception as error:  # noqa: BLE001 - fail open: the model is told, the turn goes on
             return f"Nothing was written: {error}"
         return f"Written as {address}."
@@ -135,39 +159,50 @@ class MemoryHost:
     async def _memorize(
         self, user_text: str, assistant_text: str, related: tuple[str, ...], before: asyncio.Task[None] | None
     ) -> None:
+        found: list[ExtractedItem] = []
         try:
             found = await self._extract(user_text, assistant_text, related)
         except Exception as error:  # noqa: BLE001 - fail open: this turn is not memorized
             _log.warning("this turn is not memorized: %s: %s", type(error).__name__, error)
-            found = []
         if before is not None:
             # In the turns' order, however fast each reply came: of two facts of one name the later one stays.
             await asyncio.wait([before])
-        for item in found:
-            await self._keep(item)
+        kept = 0
+        for item in found[: self._most * _TRIES_PER_ITEM]:
+            kept += await self._keep(item)
+            if kept >= self._most:
+                break
 
     async def _extract(self, user_text: str, assistant_text: str, related: tuple[str, ...]) -> list[ExtractedItem]:
         prompt = extraction_prompt(
-            user_text,
-            assistant_text,
-            categories=await self._memory.categories(),
-            related=related,
-            most=self._most,
+            user_text, assistant_text, categories=await self._categories(), related=related, most=self._most
         )
-        reply = await asyncio.wait_for(self._ask(prompt), self._llm_timeout_s)
-        found = parse_extraction(reply) if isinstance(reply, str) else []
-        return found[: self._most]
+        reply = await within(self._llm_timeout_s, self._ask(prompt))
+        return parse_extraction(reply) if isinstance(reply, str) else []
 
-    async def _ask(self, prompt: str) -> str:
+    async def _categories(self) -> list[str]:
+        """Return what to suggest to the model; a memory that cannot be asked just now may take the items later."""
+        try:
+            return await within(self._recall_timeout_s, self._memory.categories())
+        except Exception as error:  # noqa: BLE001 - fail open: the base set is suggested then
+            _log.info("the categories cannot be read: %s: %s", type(error).__name__, error)
+            return []
+
+    async def _ask(self, prompt: str) -> object:
         if inspect.iscoroutinefunction(self._llm):
-            return str(await self._llm(prompt))
-        reply = await asyncio.to_thread(self._llm, prompt)
-        return await reply if inspect.isawaitable(reply) else reply
+            reply: object = self._llm(prompt)
+        else:
+            # Not in the loop's own pool: models that never return would fill it, and then everything waits.
+            reply = await in_own_thread(lambda: self._llm(prompt))
+        return await reply if isinstance(reply, Awaitable) else reply
 
-    async def _keep(self, item: ExtractedItem) -> None:
+    async def _keep(self, item: ExtractedItem) -> bool:
         try:
             await self._memory.add(item, owner=self._owner, source_conv=self._source_conv)
         except WikimemError as error:
             _log.info("an item of this turn is left out: %s", error)
         except Exception as error:  # noqa: BLE001 - fail open: this item is lost, the others are kept
-            _log.warning("an item of this turn could not be written: %s", error)
+            _log.warning("an item of this turn could not be written: %s: %s", type(error).__name__, error)
+        else:
+            return True
+        return False
