@@ -1,9 +1,9 @@
 """Loads for the socket that a test has no time for; each has a short form that the tests run.
 
-    python -m bench.load crowd --clients 64 --seconds 60     64 clients at once: errors, p50, p99
-    python -m bench.load latency --items 10000               round trips of retrieve, and the server's own share
-    python -m bench.load restarts --rounds 1000              kill -9 and restart under load: starts in one try
-    python -m bench.load fuzz --bytes 10000000               no crash, no leak, no 500
+python -m bench.load crowd --clients 64 --seconds 60     64 clients at once: errors, p50, p99
+python -m bench.load latency --items 10000               round trips of retrieve, and the server's own share
+python -m bench.load restarts --rounds 1000              kill -9 and restart under load: starts in one try
+python -m bench.load fuzz --bytes 10000000               no crash, no leak, no 500
 """
 
 import argparse
