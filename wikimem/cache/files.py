@@ -9,6 +9,7 @@ does not fit together is no cache: vectors cost money, wrong ones cost trust.
 """
 
 import contextlib
+import hashlib
 import json
 import os
 import re
@@ -32,13 +33,22 @@ _TEMPORARY: Final = f".{KEYS_FILE}.new"
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A cache as loaded. `model` is None in a header of old; `files` and `hashes` are parallel to the rows."""
+    """A cache as loaded. `model` is None in a header of old; `files` and `hashes` are parallel to the rows.
+
+    `digest` is that of the key lines (`digest_of`).
+    """
 
     model: str | None
     dim: int
     files: Sequence[str]
     hashes: Sequence[str]
     matrix: Matrix
+    digest: bytes
+
+
+def digest_of(lines: Iterable[bytes]) -> bytes:
+    """Return what tells two lists of key lines apart."""
+    return hashlib.sha256(b"".join(lines)).digest()
 
 
 def key_line(file: str, name: str, content_hash: str) -> bytes:
@@ -111,7 +121,9 @@ class VectorFiles:
         if matrix.ndim != 2 or matrix.dtype != np.float32 or len(matrix) != len(keys):
             return None
         width = int(matrix.shape[1])
-        return Stored(model or None, width, files, hashes, matrix) if width and dim in (None, width) else None
+        if not width or dim not in (None, width):
+            return None
+        return Stored(model or None, width, files, hashes, matrix, digest_of(line + b"\n" for line in rest if line))
 
     def _replace_keys(self, name: str, model: str, dim: int, lines: Sequence[bytes]) -> int:
         header = json.dumps({"vectors_file": name, "model": model, "dim": dim}, ensure_ascii=False)
