@@ -172,3 +172,14 @@ def test_the_temperature_ranks_when_it_has_a_weight() -> None:
     answer = ranking.retrieve("sea", explain=True)
     assert addresses(answer) == ["a:warm", "a:cold"]
     assert dict(answer.items[0].signals).keys() == {"bm25", "temperature", "warmed"}
+
+
+def test_a_linked_item_is_weighed_on_the_scale_of_the_hits() -> None:
+    linked = Pages([wiki("a", {"hit": "sea sea [[a:far]] [[a:near]]", "far": "bread", "near": "swim"})])
+    embedder = MeaningEmbedder()
+    vectors = ExactVectors("meanings", 3)
+    made = MemoryIndex(linked, embedder=embedder, vectors=vectors, settings=RetrievalSettings(link_policy="best-two"))
+    vectors.put([item.hash for item in items_of(made)], embedder.embed([item.content for item in items_of(made)]))
+    answer = made.retrieve("sea", limit=1)
+    assert addresses(answer) == ["a:hit", "a:near", "a:far"]
+    assert [entry.score for entry in answer.items] == pytest.approx([1.0, 0.5, 0.0])

@@ -132,3 +132,15 @@ def test_scores_that_differ_in_the_last_bits_compare_equal() -> None:
     scores = np.array([1.0, np.nextafter(np.float32(1.0), np.float32(2.0)), 1.001], np.float32)
     one, other, more = comparable(scores).tolist()
     assert one == other < more
+
+
+def test_a_vocabulary_of_mostly_unused_numbers_calls_for_a_build() -> None:
+    corpus = Corpus(MergePolicy(most_unused=10))
+    slots = corpus.add(["aa bb cc dd ee ff gg hh ii jj kk ll", "sea"])
+    assert not corpus.sparse
+    corpus.remove(slots[:1])
+    merged(corpus)
+    assert corpus.sparse
+    job = corpus.begin_build(slots[1:], ["sea"])
+    corpus.finish_build(job, build(job))
+    assert (corpus.sparse, corpus.vocabulary.size, found(corpus, "sea")) == (False, 1, slots[1:])

@@ -29,13 +29,15 @@ class MergePolicy:
     """When newer rows are merged into the base.
 
     After one percent of the base's rows, at least `least`, at most `most`. Up to `exact_below` rows an unmerged
-    corpus is scored from its counts with its true statistics, which costs as little as the merge would.
+    corpus is scored from its counts with its true statistics, which costs as little as the merge would. Numbers of
+    terms that nothing holds any more are given up by a build, once they are more than the others and `most_unused`.
     """
 
     least: int = 64
     most: int = 1_000
     percent: float = 1.0
     exact_below: int = 5_000
+    most_unused: int = 50_000
 
     def threshold(self, rows: int) -> int:
         """Return how many new and removed rows make a merge worth its work."""
@@ -181,6 +183,11 @@ class Corpus:
     def merge_due(self) -> bool:
         """Whether enough has changed since the base was made."""
         return self.pending >= self.policy.threshold(self.documents)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether so many term numbers are unused that a build is better than a merge."""
+        return self.vocabulary.size - len(self.vocabulary) > len(self.vocabulary) + self.policy.most_unused
 
     def begin_merge(self) -> MergeJob:
         """Return a merge as work to be done anywhere; edits may go on meanwhile."""

@@ -9,7 +9,7 @@ from typing import Protocol
 from wikimem.pages.items import RecallItem
 from wikimem.pages.page import Page
 from wikimem.search.build import Builder, InlineBuilder
-from wikimem.search.corpus import Corpus, MergePolicy
+from wikimem.search.corpus import MergePolicy
 from wikimem.search.expansion import policy
 from wikimem.search.fusion import rule
 from wikimem.search.graph import LinkGraph
@@ -232,7 +232,7 @@ class MemoryIndex:
         Without a builder it works here and now. With one it is meant for a worker thread: queries and edits go on
         while the builder computes.
         """
-        worked = [self._merge(shelf.corpus, builder or InlineBuilder(), settled=settled) for shelf in self._shelves]
+        worked = [self._merge(shelf, builder or InlineBuilder(), settled=settled) for shelf in self._shelves]
         if builder is not None and any(worked):
             give_back()
         return any(worked)
@@ -246,11 +246,15 @@ class MemoryIndex:
             self._build(shelf, builder)
         give_back()
 
-    def _merge(self, corpus: Corpus, builder: Builder, *, settled: bool) -> bool:
+    def _merge(self, shelf: Shelf, builder: Builder, *, settled: bool) -> bool:
+        corpus = shelf.corpus
         with self._lock:
             if corpus.busy or not (corpus.pending if settled else corpus.merge_due()):
                 return False
-            job = corpus.begin_merge()
+            job = None if corpus.sparse else corpus.begin_merge()
+        if job is None:
+            self._build(shelf, builder)
+            return True
         try:
             merged = builder.merge(job)
         except BaseException:

@@ -35,15 +35,32 @@ class Ranked:
     signals: Signals
 
 
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The best candidates, best first, and the score of every candidate on the same scale."""
+
+    hits: list[Ranked]
+    places: IntArray | None
+    scores: FloatArray
+
+    def own(self, place: int) -> float:
+        """Return what a place scored by itself; 0 for one that is no candidate."""
+        if self.places is None:
+            return float(self.scores[place])
+        at = np.flatnonzero(self.places == place)
+        return float(self.scores[at[0]]) if len(at) else 0.0
+
+
 def rank(
     pool: Pool, cosines: FloatArray | None, settings: RetrievalSettings, temperature: Temperature | None, count: int
-) -> list[Ranked]:
-    """Return the `count` best candidates, best first. `cosines` has a value (or NaN) for every place of the pool."""
+) -> Ranking:
+    """Return the `count` best candidates. `cosines` has a value (or NaN) for every place of the pool."""
     allowed = pool.bm25 if pool.allowed is None else np.where(pool.allowed, pool.bm25, np.float32(0))
     warm = temperature if settings.temperature_weight > 0 else None
     if cosines is None and warm is None:
         places = best(allowed, count, pool.ties)
-        return [Ranked(p, s, s, None, (("bm25", s),)) for p, s in _with_scores(places, pool.bm25[places])]
+        hits = [Ranked(p, s, s, None, (("bm25", s),)) for p, s in _with_scores(places, pool.bm25[places])]
+        return Ranking(hits, None, pool.bm25)
     places = _candidates(pool, allowed, cosines, count)
     bm25 = pool.bm25[places]
     scores, signals = bm25, {"bm25": bm25}
@@ -65,7 +82,7 @@ def rank(
         named = tuple((name, float(values[at])) for name, values in signals.items() if not np.isnan(values[at]))
         likeness = None if cos is None or np.isnan(cos[at]) else float(cos[at])
         found.append(Ranked(place, score, float(pool.bm25[place]), likeness, named))
-    return found
+    return Ranking(found, places, scores)
 
 
 def _candidates(pool: Pool, allowed: FloatArray, cosines: FloatArray | None, count: int) -> IntArray:

@@ -17,7 +17,7 @@ from wikimem.search.expansion import Entry, Expanded, Links, cut, expand, policy
 from wikimem.search.graph import LinkGraph
 from wikimem.search.likeness import Likeness
 from wikimem.search.pool import Pool, gather, in_window
-from wikimem.search.ranking import Ranked, Temperature, rank
+from wikimem.search.ranking import Ranked, Ranking, Temperature, rank
 from wikimem.search.request import Request
 from wikimem.search.results import (
     Degraded,
@@ -88,12 +88,12 @@ def answer(sources: Sources, request: Request, vector: Vector | Degraded | None)
     )
     extra = BEYOND_LIMIT if request.explain else 0
     if _listed(window):
-        ranked = _newest(pool, request.limit + extra)
+        ranking = Ranking(_newest(pool, request.limit + extra), None, pool.bm25)
     else:
-        ranked = rank(pool, cosines, sources.settings, sources.temperature, request.limit + extra)
-    hits, beyond = ranked[: request.limit], ranked[request.limit :]
-    expanded = _expanded(sources, request, pool, hits)
-    view = _View(pool, terms, {hit.place: hit for hit in ranked}, cosines, explain=request.explain)
+        ranking = rank(pool, cosines, sources.settings, sources.temperature, request.limit + extra)
+    hits, beyond = ranking.hits[: request.limit], ranking.hits[request.limit :]
+    expanded = _expanded(sources, request, pool, hits, ranking.own)
+    view = _View(pool, terms, {hit.place: hit for hit in ranking.hits}, cosines, explain=request.explain)
     result = _cut(sources, request, view, expanded, beyond)
     if window is not None:
         days = (window.start.isoformat(), window.end.isoformat())
@@ -179,7 +179,9 @@ def _cosines(
 # -------------------------------------------------------------------- answer
 
 
-def _expanded(sources: Sources, request: Request, pool: Pool, hits: Sequence[Ranked]) -> Expanded:
+def _expanded(
+    sources: Sources, request: Request, pool: Pool, hits: Sequence[Ranked], own: Callable[[int], float]
+) -> Expanded:
     entries = [Entry(hit.place, hit.score) for hit in hits]
     if not request.expand_links:
         return Expanded(tuple(entries))
@@ -195,7 +197,7 @@ def _expanded(sources: Sources, request: Request, pool: Pool, hits: Sequence[Ran
     links = Links(
         edges=lambda at: sources.graph.links_from(pool.item(at).address),
         place=place,
-        score=lambda at: float(pool.bm25[at]),
+        score=own,
     )
     return expand(entries, links, policy(sources.settings.link_policy))
 
