@@ -19,6 +19,7 @@ from wikimem.pages.items import RecallItem
 from wikimem.pages.page import Page
 from wikimem.search.analyzer import Analyzer
 from wikimem.search.index import MemoryIndex
+from wikimem.search.vectors import VectorIndex
 
 DEPTH = 10
 
@@ -76,13 +77,13 @@ def read_set(path: Path) -> QuestionSet:
     return QuestionSet(path.stem, tuple(paragraphs), tuple(questions))
 
 
-def index_of(sets: Sequence[QuestionSet]) -> MemoryIndex:
+def index_of(sets: Sequence[QuestionSet], vectors: VectorIndex | None = None) -> MemoryIndex:
     """Return an index with a category for each set. Names are no words, so that only texts are found."""
     pages = []
     for number, one in enumerate(sets):
         items = tuple(RecallItem(f"set{number}", f"x{at:05d}x", text) for at, text in enumerate(one.paragraphs))
         pages.append(Page(f"wiki/set{number}.md", "wiki", f"set{number}", items))
-    return MemoryIndex(Pages(pages))
+    return MemoryIndex(Pages(pages), vectors=vectors)
 
 
 def measure(name: str, sets: Sequence[QuestionSet]) -> Quality:
