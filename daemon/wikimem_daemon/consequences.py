@@ -111,7 +111,7 @@ class Consequences:
             fields = json.loads(row.item)
             fields["tags"] = tuple(fields["tags"])
             self._pool.add(Held(row.item_id, row.path, RecallItem(**fields), file_hash=row.file_hash))
-            self._gone[row.item_id] = _Gone(now, now, "offline", whole=False)
+            self._gone[row.item_id] = _Gone(now, now, "offline", whole=True)
             self._earliest = now
 
     def take(self, effects: Sequence[Effect], *, patient: bool = True) -> dict[str, Ids]:

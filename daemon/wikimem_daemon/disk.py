@@ -1,4 +1,4 @@
-# ruff: noqa: PTH115, PTH116, PTH120 - one look at 20,000 files must not make 100,000 Path objects
+# ruff: noqa: PTH114, PTH115, PTH116, PTH120 - one look at 20,000 files must not make 100,000 Path objects
 """What the disk shows: one look at a file, one listing of a folder. Nothing here decides what to do about it."""
 
 import errno
@@ -89,6 +89,9 @@ class DiskView(Protocol):
     def stamp(self, path: str) -> Stamp | None:
         """Return a file's stamp without opening it; None when that cannot be had or it is no plain file."""
 
+    def is_link(self, path: str) -> bool:
+        """Say whether there is a symlink at `path`."""
+
     def target(self, path: str) -> Target:
         """Say where the symlink at `path` leads."""
 
@@ -147,6 +150,10 @@ class Disk:
         except OSError:
             return None
         return stamp_of(found) if stat.S_ISREG(found.st_mode) else None
+
+    def is_link(self, path: str) -> bool:
+        """As in `DiskView`."""
+        return os.path.islink(self._at(path))
 
     def target(self, path: str) -> Target:
         """As in `DiskView`."""

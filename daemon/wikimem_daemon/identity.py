@@ -8,13 +8,14 @@ grew out of the other. What is not certain is not paired: a wrong pair would red
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from operator import add
 
 from wikimem.pages.items import RecallItem
 
 SIMILAR = 0.6
-_COMPARE_CHARS = 4000  # beyond this a body's head decides: the comparison is quadratic in the worst case
-_MAX_CANDIDATES = 30
+_COMPARE_CHARS = 4000  # beyond this a body's head decides
+_LONGEST_WORDS = 20
+_MAX_PAIRS = 400  # a file that was rewritten from end to end has no half-typed heading in it
 
 Inode = tuple[int, int]
 NO_INODE: Inode = (0, 0)
@@ -201,7 +202,7 @@ class Pool:
         taken: set[int] = set()
         for path, news in by_path.items():
             helds = [self._held[item_id] for item_id in self._in_file.get(path, ())]
-            if 0 < len(helds) <= _MAX_CANDIDATES and len(news) <= _MAX_CANDIDATES:
+            if 0 < len(helds) * len(news) <= _MAX_PAIRS:
                 for held, one in grown(helds, news):
                     self.discard(held.id)
                     pairs.append((held, one))
@@ -219,8 +220,9 @@ def _unlist(found: dict[object, dict[str, None]], key: object, item_id: str) -> 
 
 def grown(helds: Sequence[Held], news: Sequence[New]) -> list[tuple[Held, New]]:
     """Pair items of one file whose heading or body grew out of the other: the 2 s autosave of somebody who types."""
+    old, come = [_Text.of(held) for held in helds], [_Text.of(one) for one in news]
     scored = sorted(
-        ((likeness(held, one), h, n) for h, held in enumerate(helds) for n, one in enumerate(news)),
+        ((likeness(held, one), h, n) for h, held in enumerate(old) for n, one in enumerate(come)),
         key=lambda entry: (-entry[0], entry[1], entry[2]),
     )
     pairs: list[tuple[Held, New]] = []
@@ -239,19 +241,36 @@ def grown(helds: Sequence[Held], news: Sequence[New]) -> list[tuple[Held, New]]:
     return pairs
 
 
-def likeness(held: Held, one: New) -> float:
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """What of an item is compared: the head of its body, and how often each word (or pair of characters) is in it."""
+
+    name: str
+    body: str
+    position: int
+    parts: Counter[str]
+
+    @classmethod
+    def of(cls, one: Held | New) -> "_Text":
+        body = one.item.content[:_COMPARE_CHARS]
+        words = body.split()
+        # A script without spaces has few words and long ones.
+        spaced = len(words) * _LONGEST_WORDS > len(body)
+        return cls(one.item.name, body, one.position, Counter(words if spaced else map(add, body, body[1:])))
+
+
+def likeness(before: _Text, after: _Text) -> float:
     """Return 0 to 1: how likely it is that the one became the other.
 
-    A half-typed heading is the beginning of the next one and has little body yet, so there the place decides.
+    A half-typed heading is the beginning of the next one and has little body yet, so there the place decides. Else
+    the share of common words does (Dice's coefficient).
     """
-    before, after = held.item.content[:_COMPARE_CHARS], one.item.content[:_COMPARE_CHARS]
-    same_place = held.position == one.position
-    typed_on = one.item.name.startswith(held.item.name) or held.item.name.startswith(one.item.name)
-    if typed_on and same_place and (after.startswith(before) or before.startswith(after)):
+    same_place = before.position == after.position
+    typed_on = after.name.startswith(before.name) or before.name.startswith(after.name)
+    if typed_on and same_place and (after.body.startswith(before.body) or before.body.startswith(after.body)):
         return 0.95
-    if not before or not after:
+    total = before.parts.total() + after.parts.total()
+    if not before.body or not after.body or not total:
         return 0.0
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    if matcher.real_quick_ratio() < SIMILAR or matcher.quick_ratio() < SIMILAR:
-        return 0.0
-    return min(0.9, matcher.ratio()) + (0.05 if same_place else 0.0)
+    share = 2 * (before.parts & after.parts).total() / total
+    return min(0.9, share) + (0.05 if same_place else 0.0)

@@ -92,6 +92,10 @@ class SurveyedDisk:
             return self._survey.stamps[path]
         return self._disk.stamp(path)
 
+    def is_link(self, path: str) -> bool:
+        """As in `DiskView`."""
+        return self._disk.is_link(path)
+
     def target(self, path: str) -> Target:
         """As in `DiskView`."""
         found = self._survey.targets.get(path)

@@ -138,7 +138,7 @@ class Tree:
             self._links.resolve(path)
         if self.is_ours(path):
             self._work.add(LookAt(path))
-        elif self._placing.is_below_top(path) and self._placing.wants(path) and self._disk.look(path).kind == Kind.LINK:
+        elif self._placing.is_below_top(path) and self._placing.wants(path) and self._disk.is_link(path):
             self._work.add(TakeEntries(folder, (Entry(path.rpartition("/")[2], Kind.LINK),)))
 
     def note_places(self) -> None:
@@ -213,8 +213,9 @@ class Tree:
         """Say whether another folder lies at this path and is empty: an unmounted disk looks like that."""
         if listing.entries:
             return False
-        before = self._folders.get(folder)
-        if before == (listing.dev, listing.ino) and folder not in self.held:
+        before, held = self._folders.get(folder), self.held.get(folder)
+        # A new file system may get the very numbers of the old one: one that was found empty stays suspicious.
+        if before == (listing.dev, listing.ino) and (held is None or held.code != "empty-folder"):
             return False
         if not self._mirror.knows_below(folder):
             return False

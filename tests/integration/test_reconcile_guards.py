@@ -330,3 +330,17 @@ def test_what_is_no_note_costs_itself_only(tmp_path: Path) -> None:
             assert "stranger" in (await life.texts()).values()
 
     asyncio.run(run())
+
+
+def test_a_folder_that_was_emptied_while_it_could_not_be_read_is_empty(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            note = life.write("wiki/sub/b.md", "## hill\n\nsecond\n")
+            await life.fresh()
+            life.reconciler._tree._hold("wiki/sub", "unreadable-folder", "as if")
+            note.unlink()
+            await life.fresh(0.1)
+            await life.after(2)
+            assert await life.texts() == {}
+
+    asyncio.run(run())

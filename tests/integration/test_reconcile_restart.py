@@ -234,3 +234,24 @@ def test_a_request_that_may_wait_gets_the_whole_vault(tmp_path: Path) -> None:
             assert len(life.index.texts()) == 300
 
     asyncio.run(run())
+
+
+def test_a_stop_while_most_of_the_vault_is_away_does_not_shorten_the_wait(tmp_path: Path) -> None:
+    async def run() -> None:
+        root = new_vault(tmp_path)
+        state = tmp_path / "state.db"
+        for number in range(30):
+            (root / f"wiki/n{number}.md").write_text(f"## x\n\ntext {number}\n")
+        async with living(root, state) as life:
+            cursor = life.reconciler.cursor()
+            (root / "wiki" / "keep.md").write_text("## y\n\nstays\n")
+            for number in range(30):
+                (root / f"wiki/n{number}.md").unlink()
+            await life.fresh()
+        async with living(root, state) as life:
+            await life.after(30)
+            assert [action for action, _, _ in life.changes(cursor)] == ["add"]
+            await life.after(31)
+            assert len(life.changes(cursor)) == 31
+
+    asyncio.run(run())

@@ -1,5 +1,5 @@
 from wikimem.pages.items import RecallItem
-from wikimem_daemon.identity import Held, New, Pool, diff_file, likeness
+from wikimem_daemon.identity import Held, New, Pool, diff_file
 
 LONG = "We drove to the sea on Saturday, ate noodles on the pier and came home late in the rain."
 
@@ -121,5 +121,13 @@ def test_of_two_that_are_equally_like_it_none_is_chosen() -> None:
     assert pairs_of([held("1", "sea", LONG, position=0)], come) == []
 
 
-def test_likeness_of_unlike_texts_is_nothing() -> None:
-    assert likeness(held("1", "sea", LONG), new("sky", "", position=3)) == 0.0
+def test_a_text_without_spaces_is_compared_by_pairs_of_characters() -> None:
+    text = "今天和朋友去海边散步，晚上一起吃了火锅，很开心，回家的时候下雨了。"
+    assert pairs_of([held("1", "sea", text)], [new("at-sea", text.replace("火锅", "烤肉"))]) == [("1", "at-sea")]
+    assert pairs_of([held("1", "sea", text)], [new("at-sea", "明年五月要交税，办公室今天关门。", position=3)]) == []
+
+
+def test_a_file_that_was_rewritten_is_compared_within_limits() -> None:
+    old = [held(str(n), f"old {n}", f"{LONG} {n}" * 40, position=n) for n in range(40)]
+    come = [new(f"new {n}", f"{n} is quite another text " * 200, position=n) for n in range(40)]
+    assert pairs_of(old, come) == []

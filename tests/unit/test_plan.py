@@ -72,6 +72,9 @@ def test_most_of_the_vault_at_once_is_a_mass_loss() -> None:
         (31.0, "we went to the bea", "we went to the beach and", False),
         (2.0, "abcdefghij", "abcdefg", False),
         (2.0, "abcdefghij", "abcdefgh", True),
+        (2.0, "abcde" * 1000, "abcde" * 900 + "x" * 500, True),
+        (2.0, "abcde" * 1000, "abcde" * 700 + "x" * 500, False),
+        (2.0, "abc", "xbc", False),
     ],
 )
 def test_a_moment_of_typing_is_no_version(age: float, before: str, after: str, *, typing: bool) -> None:
