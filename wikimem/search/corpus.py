@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wikimem.search.analyzer import Analyzer, Vocabulary
-from wikimem.search.base import Base, serve
+from wikimem.search.base_segment import Base, serve
 from wikimem.search.bm25 import BoolArray, FloatArray, IntArray, LongArray
 from wikimem.search.segments import Postings, compile_tokens, join, renumber
 

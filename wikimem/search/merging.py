@@ -3,7 +3,7 @@
 import numpy as np
 
 from wikimem.search.analyzer import Analyzer
-from wikimem.search.base import make_scores
+from wikimem.search.base_segment import make_scores
 from wikimem.search.bm25 import IntArray
 from wikimem.search.corpus import BuildJob, Built, Merged, MergeJob
 from wikimem.search.segments import Pause, Postings, compile_dense, empty, join, join_dense, token_keys

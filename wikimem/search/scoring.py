@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wikimem.search.base import Base
+from wikimem.search.base_segment import Base
 from wikimem.search.bm25 import BoolArray, FloatArray, IntArray, LongArray, idf, norms, saturation
 from wikimem.search.corpus import Corpus
 
