@@ -120,7 +120,7 @@ class Tree:
         watcher = self._watcher()
         # While another comparison runs, only that one will know every folder.
         if self._comparisons == 0 and watcher is not None:
-            watcher.keep_only(self._met)
+            watcher.keep_only(self._met | self.held.keys())
 
     def note_folder(self, folder: str) -> None:
         """Ask for a folder to be listed again, if it matters."""
