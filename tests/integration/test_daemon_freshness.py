@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -130,3 +131,16 @@ def test_the_command_says_when_a_cursor_is_of_another_life(served: Served) -> No
 
 def test_the_command_needs_a_daemon(served: Served) -> None:
     assert isinstance(run_changes(served).exception, NotRunning)
+
+
+def test_the_command_follows_changes_as_they_happen(served: Served) -> None:
+    served.start()
+    command = [sys.executable, "-c", "from wikimem.cli.changes import changes; changes()", "--vault", str(served.vault)]
+    cursor = json.loads(run_changes(served, "--json").stdout)["cursor"]
+    arguments = [*command, "--follow", "--since", cursor]
+    with subprocess.Popen(arguments, env=served.env, stdout=subprocess.PIPE, text=True) as following:
+        assert following.stdout is not None
+        for name in ("a", "b"):
+            served.write(f"wiki/{name}.md", "## sea\n\nWe drove to the sea.\n")
+            assert following.stdout.readline().rstrip().endswith(f"add  disk  {name}:sea")
+        following.kill()
