@@ -18,7 +18,7 @@ from wikimem.api import calls
 from wikimem.api.calls import Call
 from wikimem.api.protocol import PROTOCOL, DegradedPart, ReadStamp, ReloadAnswer
 from wikimem.config import Settings
-from wikimem.errors import ConfigError, VaultError, WikimemError
+from wikimem.errors import VaultError, WikimemError
 from wikimem_daemon import status as status_page
 from wikimem_daemon import systemd
 from wikimem_daemon.gate import Gate
@@ -153,6 +153,7 @@ class Daemon:
         while self._vault.reconciler.partial:  # noqa: ASYNC110 - the reconciler has no event for it, and this ends
             await asyncio.sleep(0.05)
         await self._vault.housekeeping.merge(settled=True)
+        await self._vault.vectors.start(self._vault.index.pages.values)
         # What was read stays for long: a full collection over 100,000 items would stop the loop for 40 ms each time.
         gc.collect()
         gc.freeze()
@@ -169,6 +170,8 @@ class Daemon:
             operate_with=self._operate,
             open_stream=vault.streams.open,
             status=self._status,
+            prepare=vault.vectors.prepare,
+            reached=vault.vectors.reached,
         )
 
     def _progress(self) -> object | None:
@@ -222,12 +225,13 @@ class Daemon:
         watch = self._vault.reconciler.status()
         return "starting" if watch.partial else "degraded" if watch.degraded else "ok"
 
-    async def _operate(self, call: Call, _: Mapping[str, Any]) -> Mapping[str, object]:
+    async def _operate(self, call: Call, params: Mapping[str, Any]) -> Mapping[str, object]:
+        vault = self._vault
+        if call is calls.RELOAD or vault is None:
+            return await self.reload()
         if call is calls.REBUILD:
             return self._rebuild.start(self._rebuild_all)
-        if call is calls.RELOAD:
-            return await self.reload()
-        raise ConfigError("No embeddings are configured.", hint="Set `provider` in `[vaults.NAME.embeddings]`.")
+        return self._embed.start(vault.vectors.embedding(reset=params["reset"]))
 
     async def _rebuild_all(self) -> str:
         if self._vault is None:

@@ -36,6 +36,7 @@ from wikimem_daemon.housekeeping import Housekeeping
 from wikimem_daemon.ownwrites import AnnouncingFiles, OwnWrites
 from wikimem_daemon.reconcile import FedPages, Reconciler
 from wikimem_daemon.subscriptions import Streams
+from wikimem_daemon.vectors import Vectors, make_vectors
 
 _log = logging.getLogger("wikimem.daemon")
 
@@ -97,6 +98,7 @@ class OpenedVault:
     writer: ThreadPoolExecutor
     lock: asyncio.Lock
     housekeeping: Housekeeping
+    vectors: Vectors
     auto_repair: AutoRepair = field(init=False)
 
     def __post_init__(self) -> None:
@@ -112,6 +114,7 @@ class OpenedVault:
         await self.housekeeping.recover()
         await self.reconciler.start()
         self.reconciler.subscribe(self._repair_later)
+        self.reconciler.subscribe(lambda _change, _cursor: self.vectors.changed())
         self.housekeeping.begin(self.auto_repair.run())
 
     async def use(self, settings: Settings) -> None:
@@ -129,6 +132,7 @@ class OpenedVault:
         async with self.lock:
             await self.housekeeping.end()
             await self.reconciler.close()
+            await self.vectors.close()
         self.writer.shutdown(wait=True)
         self.store.close()
         self.opened.close()
@@ -173,8 +177,11 @@ def open_vault(settings: Settings, gate: Gate) -> OpenedVault:
         opened.close()
         raise
     warmth = Warmth(opened.state)
+    vectors = make_vectors(settings, whole=lambda: not reconciler.status().degraded)
     index = MemoryIndex(
         FedPages(),
+        embedder=vectors.embedder,
+        vectors=vectors.index,
         settings=retrieval_settings(settings.retrieval),
         temperature=lambda address: warmth.of(address)[0],
         inline_merges=False,
@@ -196,4 +203,17 @@ def open_vault(settings: Settings, gate: Gate) -> OpenedVault:
     writer, lock = ThreadPoolExecutor(1, thread_name_prefix="writer"), asyncio.Lock()
     housekeeping = Housekeeping(lambda: operations.store, index, warmth, writer, lock)
     streams = Streams(reconciler.feed, gate)
-    return OpenedVault(settings, opened, own, index, reconciler, operations, edges, streams, writer, lock, housekeeping)
+    return OpenedVault(
+        settings=settings,
+        opened=opened,
+        own=own,
+        index=index,
+        reconciler=reconciler,
+        operations=operations,
+        edges=edges,
+        streams=streams,
+        writer=writer,
+        lock=lock,
+        housekeeping=housekeeping,
+        vectors=vectors,
+    )

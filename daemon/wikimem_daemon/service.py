@@ -7,16 +7,16 @@ and leases, so it goes to the one writer thread; the index follows on the loop b
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 from wikimem.api import bodies, calls
 from wikimem.api.calls import Call
 from wikimem.api.operations import Operations, Written
-from wikimem.api.protocol import DegradedPart, ReadStamp
+from wikimem.api.protocol import DegradedPart, ReadStamp, RetrieveAnswer
 from wikimem.errors import HistoryUnavailable
 from wikimem_daemon.reconcile import Freshness, Reconciler
 from wikimem_daemon.routes import Stream
@@ -30,7 +30,8 @@ _ON_DISK = (calls.HISTORY, calls.JOURNAL)
 class VaultService:
     """Performs calls over one vault. `in_hand`: the number of the write that runs.
 
-    `operate_with` answers calls about the daemon, `open_stream` opens streams, `status` puts the status together.
+    `operate_with` answers calls about the daemon, `open_stream` opens streams, `status` puts the status together,
+    `prepare` fetches a query's vector, `reached` hears which days of the diary were asked for.
     """
 
     operations: Operations
@@ -40,6 +41,8 @@ class VaultService:
     operate_with: Callable[[Call, Mapping[str, Any]], Awaitable[Mapping[str, object]]]
     open_stream: Callable[[str | None], Awaitable[Stream]]
     status: Callable[[Mapping[str, Any], ReadStamp], Awaitable[Mapping[str, object]]]
+    prepare: Callable[[str], Awaitable[None]]
+    reached: Callable[[Sequence[str] | None], None]
     in_hand: int | None = None
     _writes: int = 0
 
@@ -48,6 +51,9 @@ class VaultService:
         if call is calls.STATUS:
             # Never waits for the reading of a vault to end: what is not done yet is `partial`.
             return await self.status(params, await self.stamp_now())
+        if call is calls.RETRIEVE:
+            # Before the look at the disk: what is saved while an endpoint thinks is in the answer too.
+            await self.prepare(params["query"])
         stamp = await self._fresh_stamp(params)
         if call is calls.CHANGES:
             page = self.reconciler.changes_since(params.get("since"), params["limit"])
@@ -63,7 +69,10 @@ class VaultService:
             # Behind the writes in the queue, and so never beside one: both use the state and the journal's file.
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(self.writer, self.operations.read, call, params, stamp)
-        return self.operations.read(call, params, stamp)
+        answer = self.operations.read(call, params, stamp)
+        if call is calls.RETRIEVE:
+            self.reached(cast("RetrieveAnswer", answer)["time_range"])
+        return answer
 
     async def stamp_now(self) -> ReadStamp:
         """Return how fresh an answer would be that is given now, after a look that waits for nothing."""

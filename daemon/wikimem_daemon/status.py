@@ -20,18 +20,17 @@ from wikimem.api.protocol import (
     ReadStamp,
     StatusAnswer,
     TaskBody,
-    VectorsBody,
     WatchBody,
 )
 from wikimem.config import Settings
 from wikimem.pages.relations import RELATIONS_FILE
 from wikimem_daemon.freshness import Degraded, WatchStatus
 from wikimem_daemon.opened import OpenedVault
+from wikimem_daemon.vectors import NoVectors
 
 PROBLEMS_SHOWN: Final = 100
 _PACKAGE = Path(wikimem.__file__)
 _VERSION = re.compile(r'^__version__ = "([^"]*)"', re.MULTILINE)
-_VECTORS_OFF: Final[VectorsBody] = {"count": 0, "pending": 0, "model": None, "dim": None, "state": "off"}
 
 
 @dataclass(slots=True)
@@ -89,7 +88,7 @@ def status_answer(
         "items": vault.index.item_count,
         "files": watch.files,
         "watch": _watch(watch),
-        "vectors": _VECTORS_OFF,
+        "vectors": vault.vectors.body(),
         "links": {"unresolved": links.unresolved, "ambiguous": links.ambiguous},
         "retrieves": {"count": counters.retrieves, "embedding_used": counters.embedding_used},
         "problems": problems[:PROBLEMS_SHOWN],
@@ -119,7 +118,7 @@ def waiting_answer(
         "items": 0,
         "files": 0,
         "watch": {"mode": "none", "compared_at": None, "compared_by": None},
-        "vectors": _VECTORS_OFF,
+        "vectors": NoVectors().body(),
         "links": {"unresolved": 0, "ambiguous": 0},
         "retrieves": {"count": 0, "embedding_used": 0},
         "problems": [],
@@ -150,6 +149,7 @@ def _common(
 
 def _degraded(vault: OpenedVault, watch: WatchStatus, stamp: ReadStamp) -> list[DegradedPart]:
     parts = [*watch.degraded, *([vault.opened.degraded] if vault.opened.degraded else [])]
+    parts += vault.vectors.degraded()
     fault = vault.store.writer.journal_fault
     if fault is not None:
         parts.append(Degraded("journal-behind", fault.message, fault.hint))
@@ -162,10 +162,11 @@ def _degraded(vault: OpenedVault, watch: WatchStatus, stamp: ReadStamp) -> list[
 def _problems(vault: OpenedVault, watch: WatchStatus) -> list[ProblemBody]:
     on_pages = [(page.path, problem) for page in vault.index.pages.values() for problem in page.problems]
     on_pages += [(RELATIONS_FILE, problem) for problem in vault.edges.problems]
-    return [
+    found: list[ProblemBody] = [
         {"path": path, "kind": one.kind, "line": one.line, "message": one.message, "hint": one.hint}
         for path, one in [*watch.problems, *sorted(on_pages, key=lambda pair: (pair[0], pair[1].line))]
     ]
+    return found + vault.vectors.problems(vault.store.layout)
 
 
 def _watch(watch: WatchStatus) -> WatchBody:

@@ -203,7 +203,7 @@ EMBED: Final = Call(
     "POST",
     "/v1/embed",
     "operate",
-    q.NoParams,
+    q.EmbedParams,
     p.AcceptedAnswer,
     "Embed what has no vector yet, in the background",
     status=202,

@@ -181,6 +181,12 @@ class StatusParams(ReadParams, total=False):
     verify: bool
 
 
+class EmbedParams(TypedDict, total=False):
+    """`reset`: embed everything anew, also what has a vector. That costs a call for every text."""
+
+    reset: bool
+
+
 class PinParams(TypedDict, total=False):
     """An item whose temperature shall not decay."""
 
@@ -204,5 +210,6 @@ DEFAULTS: Final[Mapping[type, Mapping[str, object]]] = {
     HistoryParams: _LIST,
     JournalParams: {**_READ, "tail": 20, "merged": False},
     StatusParams: {**_READ, "verify": False},
+    EmbedParams: {"reset": False},
 }
 """What holds where a parameter is not given: filled in by `check_params`, shown in the OpenAPI document."""

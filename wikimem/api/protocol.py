@@ -324,13 +324,33 @@ class WatchBody(TypedDict, total=False):
 
 
 class VectorsBody(TypedDict):
-    """The vectors: `state` is `off`, `ready`, `pending`, or why it is neither."""
+    """The vectors: `state` is `off`, `ready`, `pending`, or why it is neither.
+
+    `starting`: the vault is being read. `incomplete`: all but texts that the endpoint does not take (`failed`).
+    `failing`: the endpoint or the disk is, for now (`detail`). `mismatch`: they are of another model; `reset_cost` is
+    how many texts `wikimem embed --reset` sends. `count` and `pending` are of the wiki, `diary_pending` of windows that
+    were asked for. `sent`, `requests`, `tokens`, `commits` and `written_bytes` count since the start; `uncommitted`
+    vectors are in memory only. `rate` is in texts a second.
+    """
 
     count: int
     pending: int
     model: str | None
     dim: int | None
     state: str
+    detail: NotRequired[str]
+    hint: NotRequired[str]
+    uncommitted: NotRequired[int]
+    failed: NotRequired[int]
+    diary_pending: NotRequired[int]
+    sent: NotRequired[int]
+    requests: NotRequired[int]
+    tokens: NotRequired[int]
+    rate: NotRequired[float]
+    eta_s: NotRequired[float | None]
+    reset_cost: NotRequired[int]
+    commits: NotRequired[int]
+    written_bytes: NotRequired[int]
 
 
 class LinkCountsBody(TypedDict):

@@ -283,9 +283,9 @@ def reload() -> Prepared[p.ReloadAnswer]:
     return _prepare(calls.RELOAD)
 
 
-def embed() -> Prepared[p.AcceptedAnswer]:
-    """Have what has no vector yet embedded in the background."""
-    return _prepare(calls.EMBED)
+def embed(*, reset: bool | None = None) -> Prepared[p.AcceptedAnswer]:
+    """Have what has no vector yet embedded in the background, with `reset` everything. Raises ConfigError."""
+    return _prepare(calls.EMBED, reset=reset)
 
 
 def pin(address: str) -> Prepared[p.PinAnswer]:

@@ -143,6 +143,10 @@ class VectorSync:
         for page in pages:
             (wiki if page.kind == "wiki" else diary).append(page)
         now = self._clock()
+        if self.days.follow(diary):
+            self._diary.mark(now)
+        if not self.wanted.differs(wiki):
+            return
         fresh, gone = self.wanted.follow(wiki)
         for one, item in fresh.items():
             if one not in self.space and one not in self._failed:
@@ -152,8 +156,6 @@ class VectorSync:
             self._wiki.fresh.discard(one)
             self._failed.pop(one, None)
         self._wiki.mark(now)
-        if self.days.follow(diary):
-            self._diary.mark(now)
         self._show()
 
     def reach(self, start: str, end: str) -> None:

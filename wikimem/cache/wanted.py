@@ -1,7 +1,7 @@
 """Which vectors a vault wants: the content hashes of its items, page by page, in document order."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from wikimem.cache.files import key_line
@@ -33,10 +33,16 @@ class Wanted:
     def __init__(self) -> None:
         self._pages: dict[str, PageKeys] = {}
         self._order: list[str] | None = None
+        self._taken = False
         self.counts: Counter[str] = Counter()
+
+    def differs(self, pages: Collection[Page]) -> bool:
+        """Say whether `pages` are other ones than those that were last taken."""
+        return not self._taken or len(pages) != len(self._pages) or any(True for _ in self.unseen(pages))
 
     def follow(self, pages: Iterable[Page]) -> tuple[dict[str, RecallItem], set[str]]:
         """Take all pages as they are now; return the items of new hashes, and the hashes that nothing wants now."""
+        self._taken = True
         now = {page.path: page for page in pages}
         fresh: dict[str, RecallItem] = {}
         gone: set[str] = set()

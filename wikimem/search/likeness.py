@@ -30,8 +30,9 @@ class Likeness:
         try:
             vector = np.asarray(self.embedder.embed_query(query), np.float32)
         except Exception as error:  # noqa: BLE001 - fail-open edge: the embedder is foreign code, the answer is not its
-            hint = "the answer is by words alone; see `wikimem status`"
-            return Degraded("embedder-failed", f"the query has no vector: {error}", hint)
+            hint = getattr(error, "hint", "") or "the answer is by words alone; see `wikimem status`"
+            code = getattr(error, "degraded_code", "embedder-failed")
+            return Degraded(code, f"the query has no vector: {error}", hint)
         if vector.ndim != 1 or not np.isfinite(vector).all():
             return Degraded("embedder-failed", "the query's vector is not a row of finite numbers")
         return vector
