@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from wikimem.text.decoding import replace_improper
+from wikimem.text.decoding import REPLACEMENT, replace_improper
 
 MEMORY_TAG = "wikimem-memory"
 """The element that encloses injected memory where the text around it is not ours (`memory_block`)."""
@@ -24,6 +24,7 @@ _GUARDED_TAGS = (
 )
 _OPENING = re.compile("[<\uff1c\ufe64\u2039]")
 _TAG_REACH = 64
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f]")
 
 BASE_CATEGORIES = ("preferences", "daily_life", "profile", "event", "knowledge")
 """What is suggested to the model while the vault has no categories of its own."""
@@ -83,11 +84,12 @@ def memory_block(items: Iterable[tuple[str, str]], heading: str) -> str:
 
 
 def disarmed(text: str) -> str:
-    """Return text in which no guarded tag begins.
+    """Return text in which no guarded tag begins and no control character can steer the terminal that shows it.
 
     A model reads tags as people do, so case, white space, invisible characters and wide forms make no difference.
     """
-    return _OPENING.sub(lambda found: "&lt;" if _begins_tag(text, found.end()) else found[0], text)
+    plain = _CONTROLS.sub(REPLACEMENT, text)
+    return _OPENING.sub(lambda found: "&lt;" if _begins_tag(plain, found.end()) else found[0], plain)
 
 
 def _begins_tag(text: str, position: int) -> bool:
