@@ -159,11 +159,13 @@ class Restarts:
 def restarts(served: Served, rounds: int, *, kill: int = signal.SIGKILL, clients: int = 4) -> Restarts:
     """Kill and start the daemon again and again while clients ask and write; every start must need one try."""
     found, stop = Restarts(), threading.Event()
-    lock = threading.Lock()
+    lock, met = threading.Lock(), threading.Semaphore(0)
 
     def load(number: int) -> None:
         rng = random.Random(number)
-        with served.client(timeout=30) as client:
+        with served.client(timeout=60) as client:
+            client.health()  # a client that was never answered takes an absent daemon for one that does not run
+            met.release()
             while not stop.is_set():
                 text = f"entry {number} {uuid.uuid4()}"
                 try:
@@ -181,9 +183,11 @@ def restarts(served: Served, rounds: int, *, kill: int = signal.SIGKILL, clients
     threads = [threading.Thread(target=load, args=(number,)) for number in range(clients)]
     for thread in threads:
         thread.start()
+    for _ in threads:
+        met.acquire(timeout=60)
     try:
         for _ in range(rounds):
-            time.sleep(random.Random(found.rounds).uniform(0.0, 0.1))
+            time.sleep(random.Random(found.rounds).uniform(0.0, 0.3))
             served.stop(kill)
             started = time.monotonic()
             served.start()
