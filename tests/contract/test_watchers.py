@@ -71,7 +71,7 @@ class Bench:
     def settle(self) -> None:
         """Let a late watcher tell about everything that is over."""
         quiet = 0
-        while quiet < (1 if self.watcher.exact else 20):
+        while quiet < (1 if self.watcher.exact else 14):
             quiet = 0 if self.watcher.drain() else quiet + 1
             if not self.watcher.exact:
                 time.sleep(0.01)

@@ -92,7 +92,7 @@ def test_a_root_that_is_away_is_degraded_and_everything_still_answers(served: Se
 def test_a_soak_leaves_memory_descriptors_and_log_flat(served: Served) -> None:
     fill(served, 100, 20)
     served.start()
-    found = soak(served, seconds=3.0, clients=4, seed=3)
+    found = soak(served, seconds=2.0, clients=4, seed=3)
     assert found.steps > 0
     assert (found.stale, dict(found.errors)) == ([], {})
     assert found.descriptors[-1] <= found.descriptors[0] + 2

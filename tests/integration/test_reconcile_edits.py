@@ -36,7 +36,7 @@ def test_random_edits_in_all_styles_are_never_missed(tmp_path: Path) -> None:
     async def run() -> None:
         async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
             gardener = Gardener(life.root, seed=20260721, notes=6)
-            for number in range(400):
+            for number in range(250):
                 what = gardener.step()
                 assert await life.texts() == life.on_disk(), (number, what)
 
