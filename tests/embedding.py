@@ -13,8 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from tests.serving import Served
 from wikimem.cache.answers import Vector
 
+KEY = "sk-this-is-the-secret-key"
+NOTES = "# a\n\n## swim\n\nWe swim every beach.\n\n## eat\n\nStrong coffee.\n"
 MEANINGS = (("sea", "beach", "ocean", "swim"), ("coffee", "bread", "breakfast"), ("job", "robot", "work"))
 
 
@@ -130,3 +133,17 @@ def running(endpoint: Endpoint) -> Iterator[Endpoint]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def configure(served: Served, endpoint: Endpoint, model: str = "m1", **more: object) -> None:
+    """Have a served vault's daemon and commands use the endpoint, by the user's file."""
+    lines = [f'path = "{served.vault}"', "[vaults.v.embeddings]", 'provider = "http"', f'base_url = "{endpoint.url}"']
+    lines += [
+        f'model = "{model}"',
+        'api_key_file = "key"',
+        *(f"{name} = {json.dumps(one)}" for name, one in more.items()),
+    ]
+    folder = served.base / "config" / "wikimem"
+    folder.mkdir(exist_ok=True)
+    (served.base / "key").write_text(KEY + "\n")
+    (folder / "config.toml").write_text('default = "v"\n[vaults.v]\n' + "\n".join(lines) + "\n")

@@ -8,24 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.embedding import Endpoint, running
+from tests.embedding import KEY, NOTES, Endpoint, configure, running
 from tests.serving import Served, serving, wait_until
-
-KEY = "sk-this-is-the-secret-key"
-NOTES = "# a\n\n## swim\n\nWe swim every beach.\n\n## eat\n\nStrong coffee.\n"
-
-
-def configure(served: Served, endpoint: Endpoint, model: str = "m1", **more: object) -> None:
-    lines = [f'path = "{served.vault}"', "[vaults.v.embeddings]", 'provider = "http"', f'base_url = "{endpoint.url}"']
-    lines += [
-        f'model = "{model}"',
-        'api_key_file = "key"',
-        *(f"{name} = {json.dumps(one)}" for name, one in more.items()),
-    ]
-    folder = served.base / "config" / "wikimem"
-    folder.mkdir(exist_ok=True)
-    (served.base / "key").write_text(KEY + "\n")
-    (folder / "config.toml").write_text('default = "v"\n[vaults.v]\n' + "\n".join(lines) + "\n")
 
 
 def vectors(served: Served) -> Any:

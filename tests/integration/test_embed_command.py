@@ -1,0 +1,128 @@
+"""`wikimem embed`, with a daemon and without one."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.embedding import KEY, NOTES, Endpoint, configure, running
+from tests.serving import Served, serving, wait_until
+from wikimem.cache.files import VectorFiles
+from wikimem.cli.embed import View, bar_line
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with running(Endpoint()) as found:
+        yield found
+
+
+@pytest.fixture
+def served(tmp_path: Path, endpoint: Endpoint) -> Iterator[Served]:
+    with serving(tmp_path) as found:
+        found.write("wiki/a.md", NOTES)
+        configure(found, endpoint)
+        yield found
+
+
+def command(served: Served, *arguments: str) -> "subprocess.Popen[str]":
+    code = "from wikimem.cli import main; main()"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments, "--vault", "v"],
+        env=served.env,
+        cwd=served.base,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def run(served: Served, *arguments: str) -> tuple[int, str, str]:
+    process = command(served, *arguments)
+    out, err = process.communicate(timeout=50)
+    return process.returncode, out, err
+
+
+def test_without_a_daemon_it_embeds_here_and_again_costs_nothing(served: Served, endpoint: Endpoint) -> None:
+    status, out, err = run(served, "embed")
+    assert (status, err) == (0, "")
+    assert out == "2 items have vectors of m1; 2 sent, 14 tokens\n"
+    assert run(served, "embed")[1] == "2 items have vectors of m1\n"
+    assert sum(endpoint.paid.values()) == 2
+    stored = VectorFiles(served.vault).load()
+    assert stored is not None
+    assert stored.files == ["a", "a"]
+    assert endpoint.requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_a_reset_says_what_it_costs_and_is_not_done_unasked(served: Served, endpoint: Endpoint) -> None:
+    run(served, "embed")
+    configure(served, endpoint, "m2")
+    status, _, err = run(served, "embed")
+    assert status == 1
+    assert "the vectors are of m1" in err
+    assert "`wikimem embed --reset` embeds all 2 texts anew" in err
+    status, _, err = run(served, "embed", "--reset")
+    assert status == 2
+    assert "sends all 2 texts to http://127.0.0.1" in err
+    assert "pass --yes" in err
+    assert sum(endpoint.paid.values()) == 2
+    status, out, _ = run(served, "embed", "--reset", "--yes", "--json")
+    assert status == 0
+    assert (json.loads(out)["count"], json.loads(out)["model"]) == (2, "m2")
+    assert sum(endpoint.paid.values()) == 4
+
+
+def test_with_a_daemon_it_asks_the_daemon(served: Served, endpoint: Endpoint) -> None:
+    served.start()
+    assert run(served, "embed")[:2] == (0, "2 items have vectors of m1; 2 sent, 14 tokens\n")
+    status, out, err = run(served, "embed", "--reset", "--yes")
+    assert (status, out) == (0, "2 items have vectors of m1; 4 sent, 28 tokens\n")
+    assert "sends all 2 texts" in err
+    assert set(endpoint.paid.values()) == {2}
+
+
+@pytest.mark.parametrize("daemon", [True, False])
+def test_ctrl_c_ends_the_command_and_the_work_goes_on_where_it_was(
+    served: Served, endpoint: Endpoint, *, daemon: bool
+) -> None:
+    items = "".join(f"## n{number}\n\ntext {number}\n\n" for number in range(100))
+    served.write("wiki/many.md", f"# many\n\n{items}")
+    endpoint.trouble = lambda found, _: (503, {}, {}) if sum(found.paid.values()) >= 64 else None
+    if daemon:
+        served.start()
+    process = command(served, "embed")
+    wait_until(lambda: len(endpoint.requests) > 3, "the first texts are embedded")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert ("the daemon goes on" if daemon else "run it again") in err
+    endpoint.trouble = None
+    assert run(served, "embed")[1].startswith("102 items have vectors of m1")
+    assert max(endpoint.paid.values()) == 1
+
+
+def test_it_says_which_texts_are_not_taken(served: Served, endpoint: Endpoint) -> None:
+    endpoint.trouble = lambda _, texts: (400, {"error": "no coffee"}, {}) if "coffee" in "".join(texts) else None
+    status, out, _ = run(served, "embed")
+    assert status == 0
+    assert out.startswith("1 items have vectors of m1; 1 sent, 7 tokens\nnot taken by the endpoint: a: eat: ")
+
+
+def test_it_needs_embeddings_to_be_configured(served: Served) -> None:
+    (served.base / "config" / "wikimem" / "config.toml").write_text(f'[vaults.v]\npath = "{served.vault}"\n')
+    status, _, err = run(served, "embed")
+    assert status == 78
+    assert "no embeddings are configured" in err
+
+
+def test_the_bar_says_how_far_how_fast_what_it_cost_and_how_long() -> None:
+    view = View("pending", 500, 1500, 480, 12_000, 51.7, 29.0, "m", "", "", 0)
+    assert bar_line(view) == "[######..................] 500/2,000  51.7/s  29 s left  480 sent  12,000 tokens"
+    later = View("failing", 0, 90_000, 0, 0, 0.0, 4000.0, "m", "", "", 0)
+    assert bar_line(later) == f"[{'.' * 24}] 0/90,000  1 h 06 min left  0 sent  waiting for the endpoint"

@@ -1,0 +1,273 @@
+"""`wikimem embed`: make the vectors that are missing, through the daemon or in this process, with a bar."""
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wikimem.cli.connection import answers, daemon_client, settings_for
+from wikimem.cli.options import json_option, vault_option
+from wikimem.cli.output import note, print_json, print_text
+from wikimem.config import Settings, embeddings_key, require_vault
+from wikimem.errors import ConfigError, UsageError, WikimemError
+
+if TYPE_CHECKING:
+    from wikimem.api.client import Client
+    from wikimem.cache.opening import Embeddings
+    from wikimem.cache.progress import Progress
+
+_PAUSE_S = 0.1
+_PATIENCE_S = 15.0
+"""So long an endpoint may fail before the command says so and ends; a daemon goes on trying."""
+_BAR = 24
+_SHOWN = 10
+_INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One look at the work. `failed` names texts that the endpoint does not take, with the reason."""
+
+    state: str
+    count: int
+    pending: int
+    sent: int
+    tokens: int
+    rate: float
+    eta_s: float | None
+    model: str
+    detail: str
+    hint: str
+    reset_cost: int
+    failed: tuple[str, ...] = ()
+
+
+@click.command()
+@click.option("--reset", is_flag=True, help="Embed every text anew, with the model that is configured now.")
+@click.option("--yes", is_flag=True, help="Do not ask what --reset costs.")
+@vault_option
+@json_option
+@click.pass_context
+def embed(ctx: click.Context, *, reset: bool, yes: bool, vault: str | None, as_json: bool) -> None:
+    """Make the vectors that are missing, and try again those that failed.
+
+    A running daemon does this by itself; the command shows how far it is. Ctrl-C ends the command: a daemon goes on,
+    and without one everything that was paid for is kept and the next run continues.
+    """
+    settings = settings_for(vault)
+    if settings.embeddings.provider == "none":
+        raise ConfigError(
+            f"no embeddings are configured for the vault {settings.name}",
+            hint=f"set `provider` in `[vaults.{settings.name}.embeddings]` of {settings.config_file}",
+        )
+    work = _through_daemon if answers(settings) else _here
+    try:
+        last = work(settings, lambda cost: reset and _agreed(settings, cost, yes=yes))
+    except KeyboardInterrupt:
+        daemon = work is _through_daemon
+        note("stopped; " + ("the daemon goes on: `wikimem status`" if daemon else "run it again to continue"))
+        ctx.exit(_INTERRUPTED)
+    if as_json:
+        print_json(asdict(last))
+    else:
+        _tell(last)
+
+
+def _agreed(settings: Settings, cost: int, *, yes: bool) -> bool:
+    """Say what a reset costs and ask; raise click.Abort (or UsageError where nobody can be asked) without a yes."""
+    chosen = settings.embeddings
+    note(f"--reset sends all {cost:,} texts to {_place(chosen.base_url or '')} to be embedded by {chosen.model}")
+    if not yes:
+        if not sys.stdin.isatty():
+            raise UsageError("--reset costs something, and nobody is here to be asked", hint="pass --yes")
+        click.confirm("go on?", abort=True, err=True)
+    return True
+
+
+def _place(url: str) -> str:
+    return url.rpartition("@")[2] if "@" in url else url
+
+
+# ---------------------------------------------------------------- with a daemon
+
+
+def _through_daemon(settings: Settings, agreed: Callable[[int], bool]) -> View:
+    client = daemon_client(settings)
+    _wait_for_reading(client)
+    client.embed(reset=agreed(client.status()["vectors"].get("reset_cost", 0)))
+    with _bar() as draw:
+        return _watch(lambda: _daemon_view(client), draw, lambda: time.sleep(_PAUSE_S))
+
+
+def _wait_for_reading(client: "Client") -> None:
+    while client.status()["vectors"]["state"] == "starting":
+        time.sleep(_PAUSE_S)
+
+
+def _daemon_view(client: "Client") -> View:
+    status = client.status()
+    body = status["vectors"]
+    failed = [f"{one['path']}: {one['message']}" for one in status["problems"] if one["kind"] == "not-embedded"]
+    # A reset that was just asked for has not begun yet.
+    busy = status["embed"]["state"] == "running" and body["state"] != "failing"
+    return View(
+        state="pending" if busy else body["state"],
+        count=body["count"],
+        pending=body["pending"],
+        sent=body.get("sent", 0),
+        tokens=body.get("tokens", 0),
+        rate=body.get("rate", 0.0),
+        eta_s=body.get("eta_s"),
+        model=body["model"] or "",
+        detail=body.get("detail", ""),
+        hint=body.get("hint", ""),
+        reset_cost=body.get("reset_cost", 0),
+        failed=tuple(failed),
+    )
+
+
+# ------------------------------------------------------------- without a daemon
+
+
+def _here(settings: Settings, agreed: Callable[[int], bool]) -> View:
+    # They bring numpy and httpx, which a running daemon spares us.
+    from wikimem.cache.opening import open_embeddings  # noqa: PLC0415
+    from wikimem.store.locks import VaultLock, vault_key  # noqa: PLC0415
+
+    require_vault(settings.path, configured=settings.configured)
+    key = embeddings_key(settings.embeddings, env=os.environ, cwd=Path.cwd())
+    whole = [True]
+    parts = open_embeddings(settings, key, whole=lambda: whole[0])
+    if parts is None:
+        raise ConfigError("no embeddings are configured", hint="set `provider`")
+    # No daemon may begin meanwhile: two processes must not write one cache.
+    with VaultLock(settings.state_root, vault_key(settings.path), "daemon"):
+        whole[0] = _read(settings, parts)
+        sync = parts.sync
+        if agreed(sync.progress.cost_of_reset):
+            sync.reset()
+        try:
+            with _bar() as draw:
+                _watch(lambda: _local_view(sync.progress), draw, lambda: _step(parts))
+        finally:
+            sync.commit()
+            parts.client.close()
+        last = _local_view(sync.progress)
+        if last.state == "failing":
+            raise WikimemError(last.detail, hint=last.hint)
+        return last
+
+
+def _read(settings: Settings, parts: "Embeddings") -> bool:
+    """Read the vault; return whether all of it could be read."""
+    from wikimem.api.scanning import NoPages, Scanner  # noqa: PLC0415
+    from wikimem.search.index import MemoryIndex  # noqa: PLC0415
+    from wikimem.store.relations import RelationsFile  # noqa: PLC0415
+    from wikimem.store.vault import MemoryStore  # noqa: PLC0415
+
+    with contextlib.closing(
+        MemoryStore(settings.path, layout=settings.layout, state_dir=settings.state_dir, journal=False)
+    ) as store:
+        index = MemoryIndex(NoPages())
+        relations = RelationsFile(store.disk, store.writer.locked, store.writer.now)
+        unread = Scanner(store, index, relations).scan()
+        parts.sync.load()
+        parts.sync.follow(index.pages.values())
+    return not unread
+
+
+def _step(parts: "Embeddings") -> None:
+    wait = parts.sync.step()
+    if wait:
+        time.sleep(min(wait, _PAUSE_S))
+
+
+def _local_view(now: "Progress") -> View:
+    return View(
+        state=now.state,
+        count=now.count,
+        pending=now.pending,
+        sent=now.sent,
+        tokens=now.tokens,
+        rate=now.rate,
+        eta_s=now.eta_s,
+        model=now.model,
+        detail=now.detail,
+        hint=now.hint,
+        reset_cost=now.cost_of_reset,
+        failed=tuple(f"{one.file}: {one.name}: {one.reason}" for one in now.failed),
+    )
+
+
+# ---------------------------------------------------------------------- display
+
+
+def _watch(look: Callable[[], View], draw: Callable[[View], None], go_on: Callable[[], None]) -> View:
+    """Return the last view: all is done. Raises `WikimemError` when it cannot be, or not now."""
+    moved_at, seen = time.monotonic(), -1
+    while True:
+        view = look()
+        draw(view)
+        if view.state in ("ready", "incomplete") and not view.pending:
+            return view
+        if view.state == "mismatch":
+            raise WikimemError(view.detail, hint=view.hint)
+        if view.sent != seen or view.state != "failing":
+            moved_at, seen = time.monotonic(), view.sent
+        elif time.monotonic() - moved_at > _PATIENCE_S:
+            raise WikimemError(f"{view.pending:,} texts have no vector: {view.detail}", hint=view.hint)
+        go_on()
+
+
+@contextlib.contextmanager
+def _bar() -> Iterator[Callable[[View], None]]:
+    """Give what draws the bar: on a terminal only, and gone when it is over."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+
+    def draw(view: View) -> None:
+        click.echo(f"\r\x1b[K{bar_line(view)}", err=True, nl=False)
+
+    try:
+        yield draw
+    finally:
+        click.echo("\r\x1b[K", err=True, nl=False)
+
+
+def bar_line(view: View) -> str:
+    """Return one line that says how far it is, how fast, what it cost so far and how long it will take."""
+    total = view.count + view.pending
+    filled = _BAR * view.count // total if total else _BAR
+    parts = [f"[{'#' * filled}{'.' * (_BAR - filled)}] {view.count:,}/{total:,}"]
+    if view.rate:
+        parts.append(f"{view.rate:.3g}/s")
+    if view.eta_s is not None:
+        parts.append(f"{_duration(view.eta_s)} left")
+    parts.append(f"{view.sent:,} sent")
+    if view.tokens:
+        parts.append(f"{view.tokens:,} tokens")
+    if view.state == "failing":
+        parts.append("waiting for the endpoint")
+    return "  ".join(parts)
+
+
+def _duration(seconds: float) -> str:
+    minutes, left = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {left:02} s" if minutes else f"{left} s"
+
+
+def _tell(view: View) -> None:
+    cost = f"; {view.sent:,} sent" + (f", {view.tokens:,} tokens" if view.tokens else "") if view.sent else ""
+    print_text(f"{view.count:,} items have vectors of {view.model}{cost}")
+    for line in view.failed[:_SHOWN]:
+        print_text(f"not taken by the endpoint: {line}")
+    if len(view.failed) > _SHOWN:
+        print_text(f"... and {len(view.failed) - _SHOWN} more")
