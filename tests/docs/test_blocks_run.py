@@ -63,6 +63,7 @@ def load_settings(block: Block, session: Session) -> None:
     load(None, env={"HOME": str(home), "XDG_RUNTIME_DIR": str(session.runtime)}, cwd=vault)
 
 
+@pytest.mark.timeout(180)  # a page can start some forty processes
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_the_blocks_of_the_page_run(page: Path, tmp_path: Path) -> None:
     with Session(tmp_path) as session:

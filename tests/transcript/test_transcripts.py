@@ -9,6 +9,7 @@ from tests.transcript.session import Session, matches, parse
 SCRIPTS = sorted(Path(__file__).parent.glob("*.session"))
 
 
+@pytest.mark.timeout(180)  # some forty processes one after the other
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_the_session_does_what_it_says(script: Path, tmp_path: Path) -> None:
     with Session(tmp_path) as session:
