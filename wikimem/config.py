@@ -25,7 +25,8 @@ from wikimem.config_tables import (
 )
 from wikimem.config_vaults import Choice, choose, is_vault, read_user_file, require_vault
 from wikimem.errors import ConfigError
-from wikimem.pages.layout import Layout, layout_from_obsidian
+from wikimem.pages.layout import Layout, layout_from_obsidian, obsidian_problems
+from wikimem.text.problems import Problem
 
 __all__ = [
     "VAULT_FILE",
@@ -123,6 +124,11 @@ def load(
 def vault_layout(root: Path) -> Layout:
     """Return the layout that the vault's own files describe (`wikimem.toml`, `.obsidian/daily-notes.json`)."""
     return _layout(root, _travelling(root, None))[0]
+
+
+def daily_note_problems(root: Path) -> list[tuple[str, Problem]]:
+    """Return what in Obsidian's settings for daily notes the layout could not follow, by path."""
+    return [(_DAILY_NOTES, problem) for problem in obsidian_problems(_daily_notes(root))]
 
 
 def embeddings_key(settings: EmbeddingsSettings, *, env: Mapping[str, str], cwd: Path) -> str | None:

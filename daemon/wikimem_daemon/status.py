@@ -22,7 +22,8 @@ from wikimem.api.protocol import (
     TaskBody,
     WatchBody,
 )
-from wikimem.config import Settings
+from wikimem.config import Settings, daily_note_problems
+from wikimem.pages.layout import fold_alike
 from wikimem.pages.relations import RELATIONS_FILE
 from wikimem_daemon.freshness import Degraded, WatchStatus
 from wikimem_daemon.opened import OpenedVault
@@ -161,6 +162,8 @@ def _degraded(vault: OpenedVault, watch: WatchStatus, stamp: ReadStamp) -> list[
 
 def _problems(vault: OpenedVault, watch: WatchStatus) -> list[ProblemBody]:
     on_pages = [(page.path, problem) for page in vault.index.pages.values() for problem in page.problems]
+    on_pages += fold_alike({page.path: page.category for page in vault.index.pages.values() if page.kind == "wiki"})
+    on_pages += daily_note_problems(vault.settings.path)
     on_pages += [(RELATIONS_FILE, problem) for problem in vault.edges.problems]
     found: list[ProblemBody] = [
         {"path": path, "kind": one.kind, "line": one.line, "message": one.message, "hint": one.hint}

@@ -483,6 +483,32 @@ def test_one_unreadable_or_oversized_page_costs_itself_only(make: Callable[..., 
     ]
 
 
+def test_names_alike_and_a_daily_note_format_without_a_day_are_told(make: Callable[..., MemoryStore]) -> None:
+    store = make()
+    for name in ("Cafe\u0301", "Caf\u00e9", "other"):
+        (store.root / f"wiki/{name}.md").write_text("## a\n\ntext\n")
+    (store.root / ".obsidian").mkdir()
+    (store.root / ".obsidian/daily-notes.json").write_text('{"format": "HH-mm"}')
+    assert [(path, problem.kind) for path, problem in store.problems()] == [
+        ("wiki/Cafe\u0301.md", "names-alike"),
+        ("wiki/Caf\u00e9.md", "names-alike"),
+        (".obsidian/daily-notes.json", "daily-note-format"),
+    ]
+
+
+def test_what_a_write_had_to_close_is_logged(store: MemoryStore, caplog: pytest.LogCaptureFixture) -> None:
+    (store.root / "diary").mkdir(exist_ok=True)
+    for path in ("wiki/work.md", "diary/2026-07-21.md"):
+        (store.root / path).write_text("# x\n\n```\nopen\n")
+    store.add("work", "job", "text")
+    store.diary.append("text", date="2026-07-21", time="08:00")
+    said = [record.getMessage() for record in caplog.records]
+    assert [one.partition(": ")[0] for one in said] == ["wiki/work.md:3", "diary/2026-07-21.md:3"]
+    assert all("was put at the end of the file" in one for one in said)
+    store.add("work", "job", "more")
+    assert len(caplog.records) == 2
+
+
 def test_a_raw_file_is_edited_under_the_same_guards(store: MemoryStore) -> None:
     assert store.edit_file("relations.jsonl", lambda data: (data or b"") + b"{}\n") == b"{}\n"
     assert store.edit_file("relations.jsonl", lambda data: (data or b"") + b"{}\n") == b"{}\n{}\n"

@@ -228,6 +228,18 @@ def test_an_item_is_pinned_and_unpinned(served: Served) -> None:
     assert served.http("POST", "/v1/pin", {"address": "daily_life:nothing"}).status == 404
 
 
+def test_status_tells_of_names_alike_and_of_a_daily_note_format_without_a_day(served: Served) -> None:
+    for name in ("Cafe\u0301", "Caf\u00e9"):
+        served.write(f"wiki/{name}.md", "## a\n\ntext\n")
+    served.write(".obsidian/daily-notes.json", '{"format": "HH-mm"}')
+    found = {(one["path"], one["kind"]) for one in served.http("GET", "/v1/status").json()["problems"]}
+    assert found >= {
+        ("wiki/Cafe\u0301.md", "names-alike"),
+        ("wiki/Caf\u00e9.md", "names-alike"),
+        (".obsidian/daily-notes.json", "daily-note-format"),
+    }
+
+
 def test_status_has_every_field_of_the_contract(served: Served) -> None:
     body = served.http("GET", "/v1/status").json()
     assert body["state"] == "ok"

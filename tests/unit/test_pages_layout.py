@@ -218,7 +218,7 @@ def test_only_the_exact_path_of_a_day_counts(path: str) -> None:
 
 
 def test_files_whose_names_fold_alike_are_each_reported_with_the_other() -> None:
-    paths = ["wiki/Cafe\u0301.md", "wiki/Caf\u00e9.md", "wiki/a.md", "diary/2026-07-21.md"]
-    found = fold_alike(paths, Layout())
+    paths = ["wiki/Cafe\u0301.md", "wiki/Caf\u00e9.md", "wiki/a.md"]
+    found = fold_alike({path: Layout().classify(path).category for path in paths})
     assert [(path, problem.kind) for path, problem in found] == [(paths[0], "names-alike"), (paths[1], "names-alike")]
     assert paths[1] in found[0][1].message

@@ -1,6 +1,7 @@
 """Where things lie in a vault: which path is a wiki file, which a day, which is to be left alone."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
@@ -166,13 +167,14 @@ def _literal(path: str) -> str:
     return "".join(f"[{char}]" if char in "*?[" else char for char in path)
 
 
-def fold_alike(paths: list[str], layout: Layout) -> list[tuple[str, Problem]]:
-    """Return one problem for every wiki file whose category matches another's under NFC and collapsed white space."""
+def fold_alike(categories: Mapping[str, str]) -> list[tuple[str, Problem]]:
+    """Return a problem for every wiki file whose category matches another's under NFC and collapsed white space.
+
+    `categories` has the category key of every wiki file by its path.
+    """
     groups: dict[str, list[str]] = {}
-    for path in paths:
-        place = layout.classify(path)
-        if place.kind == "wiki":
-            groups.setdefault(fold_name(place.category), []).append(path)
+    for path, category in categories.items():
+        groups.setdefault(fold_name(category), []).append(path)
     found: list[tuple[str, Problem]] = []
     for same in groups.values():
         for path in same if len(same) > 1 else ():

@@ -12,7 +12,7 @@ from wikimem.config_tables import HistorySettings
 from wikimem.errors import AppendOnly, Conflict, HistoryUnavailable, InvalidInput, NotFound
 from wikimem.pages.items import DiaryItem, RecallItem
 from wikimem.pages.journal import JournalEntry
-from wikimem.pages.layout import Layout
+from wikimem.pages.layout import Layout, fold_alike
 from wikimem.pages.page import Page
 from wikimem.store.diary import DiaryStore
 from wikimem.store.displaced import WHOLE_FILE, file_address
@@ -160,8 +160,9 @@ class MemoryStore:
     def problems(self) -> list[tuple[str, Problem]]:
         """Return what a person may want to mend, by path."""
         found: list[tuple[str, Problem]] = []
-        self._pages.paths(found)
+        paths = self._pages.paths(found)
         found += [(page.path, problem) for page in self.pages() for problem in page.problems]
+        found += [*fold_alike(self._pages.wiki_categories(paths)), *_daily_note_problems(self.root)]
         if self.journal is not None:
             found += [(self.journal.path.name, problem) for problem in self.journal.entries()[1]]
         if self.writer.journal_fault is not None:
@@ -399,6 +400,12 @@ class MemoryStore:
 
 def _item_of(address: str, text: WrittenText) -> RecallItem:
     return RecallItem(address.partition(":")[0], text.name, text.content, text.owner, text.source_conv, text.ts)
+
+
+def _daily_note_problems(root: Path) -> list[tuple[str, Problem]]:
+    from wikimem.config import daily_note_problems  # noqa: PLC0415 - reading a vault needs no configuration
+
+    return daily_note_problems(root)
 
 
 def _layout_of(root: Path) -> Layout:

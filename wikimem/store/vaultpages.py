@@ -1,7 +1,7 @@
 """The vault's pages as they are on disk now, and which file a category is."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from wikimem.errors import Conflict, InvalidCategory, StorageError, VaultError
@@ -70,8 +70,12 @@ class VaultPages:
 
     def wiki_paths(self) -> dict[str, str]:
         """Return the path of every category."""
-        placed = ((self.layout.classify(path), path) for path in self.paths())
-        return {place.category: path for place, path in placed if place.kind == "wiki"}
+        return {category: path for path, category in self.wiki_categories(self.paths()).items()}
+
+    def wiki_categories(self, paths: Iterable[str]) -> dict[str, str]:
+        """Return the category of every wiki file among `paths`, by its path."""
+        placed = ((self.layout.classify(path), path) for path in paths)
+        return {path: place.category for place, path in placed if place.kind == "wiki"}
 
     def find(self, category: str) -> str | None:
         """Return the path of an existing category: exact, else the one that is equal under NFC and white space."""
