@@ -88,7 +88,7 @@ class DiaryStore:
                     source_conv=source_conv,
                     detail=detail,
                 )
-                return Planned(edit.data, (), line, edit.item.address, written_text(edit.item))
+                return Planned(edit.data, (), line, edit.item.address, written_text(edit.item), problems=edit.problems)
 
             planned = self._writer.apply(path, plan, key=idempotency_key)
         if planned.text is None:

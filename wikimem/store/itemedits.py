@@ -72,7 +72,8 @@ class ItemEdit:
             detail=self.detail,
         )
         prior = prior_texts(edit.replaced, self.now, "update", data=data)
-        return Planned(edit.data, prior, line, written.address, written_text(written), known.hash if known else None)
+        before = known.hash if known else None
+        return Planned(edit.data, prior, line, written.address, written_text(written), before, edit.problems)
 
     def take(self, data: bytes | None) -> Planned:
         """Plan the file without the item. Raises `NotFound`."""

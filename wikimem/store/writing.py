@@ -22,6 +22,7 @@ from wikimem.store.journal import Journal
 from wikimem.store.locks import WRITE_TIMEOUT_S, VaultLock
 from wikimem.store.steps import failed, shown_path
 from wikimem.store.writelog import NotedWrite, WriteLog, WrittenText
+from wikimem.text.problems import Problem
 
 REVISIONS_KEPT = 20_000
 MAX_REDOS = 100
@@ -34,7 +35,8 @@ class Planned:
     """What a write wants.
 
     `data` is the file's new bytes (None: no file), `prior` the texts that go, `entry` the journal's line, `address`
-    and `text` what is written (text None: a removal, or a file without items), `prior_hash` the item's hash before.
+    and `text` what is written (text None: a removal, or a file without items), `prior_hash` the item's hash before,
+    `problems` what the edit had to mend in the file, to be logged once it is done.
     """
 
     data: bytes | None
@@ -43,9 +45,16 @@ class Planned:
     address: str = ""
     text: WrittenText | None = None
     prior_hash: str | None = None
+    problems: Sequence[Problem] = ()
 
 
 Plan = Callable[[bytes | None], Planned]
+
+
+def _report(path: str, problems: Sequence[Problem]) -> None:
+    for problem in problems:
+        where = f"{shown_path(path)}:{problem.line}"
+        log.warning("%s: %s; %s", where, problem.message, problem.hint, extra={"event": f"note.{problem.kind}"})
 
 
 class Surroundings(Protocol):
@@ -139,6 +148,7 @@ class Writer:
                 self._around.before_write(path, read.data if read else None, finished)
                 if self._once(path, planned, read, key):
                     self.note_change(path)
+                    _report(path, planned.problems)
                     return planned
         raise TryAgain(
             f"{shown_path(path)} changes faster than it can be written", hint="close it in the other program, try again"
