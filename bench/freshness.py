@@ -251,7 +251,8 @@ def run_cold(served: Served, chosen: argparse.Namespace) -> int:
     for name in ("first start", *(["start again"] * chosen.rounds)):
         answered, complete = cold(served)
         print(
-            f"{name}, {chosen.items} items in {chosen.files} files: status {answered:.2f} s, complete {complete:.2f} s"
+            f"{name}, {chosen.items} items in {chosen.files} files: status {answered:.2f} s, complete {complete:.2f} s "
+            f"({cpu_seconds(served):.2f} s of processor time)"
         )
         time.sleep(1)
         served.stop()
