@@ -140,15 +140,17 @@ def outside(tmp_path: Path) -> Served:
     return one
 
 
-def test_without_a_daemon_nothing_is_said_and_nothing_is_started(tmp_path: Path) -> None:
-    one = outside(tmp_path)
-    script = (
-        "import sys; from wikimem.cli import run; status = run(sys.argv[1:]);"
-        "heavy = {'numpy', 'bm25s', 'asyncio', 'subprocess', 'httpx'} & set(sys.modules);"
-        "sys.exit(9 if heavy else status)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, "hook", "--vault", str(one.vault)],
+# What a process that every prompt starts must not import: it would be felt.
+LIGHT = (
+    "import sys; from wikimem.cli import run; status = run(sys.argv[1:]);"
+    "heavy = {'numpy', 'bm25s', 'asyncio', 'subprocess', 'httpx', 'yaml', 'sqlite3', 'wikimem.hook_install'};"
+    "sys.exit(9 if heavy & set(sys.modules) else status)"
+)
+
+
+def run_light(one: Served) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-c", LIGHT, "hook", "--vault", str(one.vault)],
         env=one.env,
         input=json.dumps(prompt("sea")),
         capture_output=True,
@@ -156,6 +158,17 @@ def test_without_a_daemon_nothing_is_said_and_nothing_is_started(tmp_path: Path)
         timeout=20,
         check=False,
     )
+
+
+def test_a_prompt_imports_nothing_heavy(served: Served) -> None:
+    done = run_light(served)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Likes the sea" in done.stdout
+
+
+def test_without_a_daemon_nothing_is_said_and_nothing_is_started(tmp_path: Path) -> None:
+    one = outside(tmp_path)
+    done = run_light(one)
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.startswith("wikimem: nothing is recalled: no daemon runs for the vault ")
     assert not list((one.base / "state").iterdir())
