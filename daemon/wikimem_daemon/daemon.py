@@ -131,10 +131,17 @@ class Daemon:
         except asyncio.CancelledError:
             raise
         except WikimemError as error:
+            self._close_for({"code": error.code, "detail": error.message, "hint": error.hint})
             self._end(error.exit_status, error.message)
         except Exception:  # noqa: BLE001 - the outermost loop of the start
             _log.exception("the vault could not be opened")
+            self._close_for({"code": "internal", "detail": "The vault could not be opened.", "hint": "See the log."})
             self._end(1, "the vault could not be opened")
+
+    def _close_for(self, why: DegradedPart) -> None:
+        """Answer who waits for the vault, and who comes, with the reason why it cannot be asked."""
+        self._why_closed = why
+        self._settled.set()
 
     async def _open_when_there(self) -> None:
         while self._vault is None:
@@ -142,8 +149,7 @@ class Daemon:
                 self.hold.take()
                 self._vault = open_vault(self.settings, self.gate)
             except VaultError as error:
-                self._why_closed = {"code": "missing-root", "detail": error.message, "hint": error.hint}
-                self._settled.set()
+                self._close_for({"code": "missing-root", "detail": error.message, "hint": error.hint})
                 systemd.status(error.message)
                 await asyncio.sleep(_ROOT_POLL_S)
         await self._vault.start()
@@ -154,9 +160,7 @@ class Daemon:
             await asyncio.sleep(0.05)
         await self._vault.housekeeping.merge(settled=True)
         await self._vault.vectors.start(self._vault.index.pages.values)
-        # What was read stays for long: a full collection over 100,000 items would stop the loop for 40 ms each time.
-        gc.collect()
-        gc.freeze()
+        _keep_for_long()
         items, files = self._vault.index.item_count, self._vault.reconciler.status().files
         systemd.status(f"{items} items in {files} files")
         _log.info("read %d items in %d files", items, files, extra={"event": "daemon.read"})
@@ -238,6 +242,7 @@ class Daemon:
             return ""
         await self._vault.reconciler.rebuild()
         await self._vault.housekeeping.build()
+        _keep_for_long()
         return f"{self._vault.index.item_count} items"
 
     async def _status(self, params: Mapping[str, Any], stamp: ReadStamp) -> Mapping[str, object]:
@@ -284,3 +289,8 @@ class Daemon:
             await self.reload()
         except WikimemError as error:
             _log.error("the configuration was not read again: %s", error.message, extra={"event": "daemon.reload"})
+
+
+def _keep_for_long() -> None:
+    """Take what was read out of the collector's sight: its full round over 100,000 items stops the loop for 40 ms."""
+    gc.freeze()

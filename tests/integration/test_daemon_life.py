@@ -227,6 +227,25 @@ def test_waiting_clients_get_the_reason_when_the_configuration_is_wrong(
     assert process.wait(10) == 78
 
 
+def test_waiting_clients_get_the_reason_when_the_vault_cannot_be_opened(
+    served: Served, listening: socket.socket
+) -> None:
+    """A setting that shows to be wrong only when it is used: the key file is not there."""
+    (served.base / "config" / "wikimem").mkdir()
+    (served.base / "config" / "wikimem" / "config.toml").write_text(
+        f'[vaults.keyed]\npath = "{served.vault}"\n[vaults.keyed.embeddings]\nprovider = "http"\n'
+        f'base_url = "http://127.0.0.1:9/v1"\nmodel = "m"\napi_key_file = "{served.base}/nokey"\n',
+        encoding="utf-8",
+    )
+    with connect(served.socket) as waiting:
+        waiting.sendall(b"GET /v1/items HTTP/1.1\r\nHost: wikimem\r\n\r\n")
+        process = activated(served, listening, "--vault", "keyed")
+        reply = read_reply(waiting)
+    assert reply.status == 503
+    assert "nokey" in reply.json()["detail"]
+    assert process.wait(10) == 78
+
+
 def test_a_missing_vault_is_a_state_that_ends_when_it_appears(served: Served, listening: socket.socket) -> None:
     (served.base / "config" / "wikimem").mkdir()
     (served.base / "config" / "wikimem" / "config.toml").write_text(
