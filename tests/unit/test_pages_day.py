@@ -85,7 +85,7 @@ def test_entries_out_of_order_are_not_moved() -> None:
 def test_what_follows_the_time_in_a_heading_is_served_with_the_entry() -> None:
     data = "## 14:30 Lunch [[people:ann]]\n\nnice\n\n## 15:00 – 16:00 Call\n\n## 17:00\n\nx\n"
     assert entries(data) == [("14:30", "Lunch [[people:ann]]\n\nnice"), ("15:00", "– 16:00 Call"), ("17:00", "x")]
-    link = read_day_page(f"diary/{DAY}.md", data.encode(), Layout()).links[0]
+    (link,) = read_day_page(f"diary/{DAY}.md", data.encode(), Layout()).links
     assert (link.source, link.line, link.link.start) == (f"{DAY}:14:30", 1, 6)
 
 

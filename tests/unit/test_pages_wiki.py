@@ -334,7 +334,18 @@ def test_lines_of_links_outside_items_are_right_under_any_line_end() -> None:
     assert [(one.link.target, one.line) for one in page.links] == [("a", 1), ("b", 5), ("c", 7), ("d", 10)]
 
 
-def test_a_property_link_that_yaml_hides_is_put_at_the_top_and_the_next_in_its_line() -> None:
+def test_a_property_link_that_a_yaml_escape_hides_is_put_in_its_line() -> None:
     data = '---\na: "[[one]]"\nb: "[[tw\\u006f]]"\nc:\n  - "[[three]]"\nd: [[no]]\n---\n'
     page = read_wiki_page("wiki/preferences.md", data.encode(), LAYOUT)
-    assert [(one.link.target, one.line) for one in page.links] == [("two", 1), ("one", 2), ("three", 5)]
+    assert [(one.link.target, one.line) for one in page.links] == [("one", 2), ("two", 3), ("three", 5)]
+
+
+def test_property_links_count_quoted_only_and_stand_where_they_are_written() -> None:
+    data = (
+        b'\xef\xbb\xbf--- \r\nt: see [[plain]]\r\nup: [[list]]\r\nodd: "\xff\xff [[a]] \x00"\r\nb: |\r\n  [[text]]\r\n'
+        b"c: ['[[d]]', \"[[e]]\"]\r\n---\r\n[[f]]\r\n"
+    )
+    page = read_wiki_page("wiki/preferences.md", data, LAYOUT)
+    assert [(one.link.target, one.line) for one in page.links] == [("a", 4), ("d", 7), ("e", 7), ("f", 9)]
+    text = data.decode("utf-8", "surrogateescape")
+    assert [text[one.link.start : one.link.end] for one in page.links] == ["[[a]]", "[[d]]", "[[e]]", "[[f]]"]

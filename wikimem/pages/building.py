@@ -44,7 +44,7 @@ def build_page(
         own, wrong = item_links(part, address)
         links += own
         found += wrong
-    links += outside_links(doc, frontmatter, gaps)
+    links += outside_links(doc, gaps)
     links.sort(key=lambda link: link.line)
     return Page(
         path=path,
@@ -61,10 +61,11 @@ def build_page(
 
 
 def _gaps(doc: Document, parts: Sequence[Part]) -> Iterator[Gap]:
-    """Yield what lies outside the items' bodies: start, end, and where the next item's heading begins."""
+    """Yield what lies outside the items' content: start, end, and where the next item's heading begins."""
     position = doc.body_start
     for part in parts:
-        yield position, part.body.start, part.start
+        # Text in a heading line that belongs to the content (`## 14:30 Lunch [[x]]`) is read with it.
+        yield position, part.start if part.lead else part.body.start, part.start
         position = part.body.end
     yield position, len(doc.data), len(doc.data)
 

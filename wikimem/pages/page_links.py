@@ -1,14 +1,16 @@
 """The links of a page, each with the item that it stands in and its line in the file."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from wikimem.pages.page import PageLink
 from wikimem.pages.parts import Part
+from wikimem.text.decoding import replace_improper
 from wikimem.text.document import Document
-from wikimem.text.frontmatter import Frontmatter
+from wikimem.text.frontmatter import find_frontmatter, yaml_start
 from wikimem.text.links import find_links, find_links_with_problems
 from wikimem.text.problems import Problem
+from wikimem.text.property_links import property_links
 
 Gap = tuple[int, int, int]
 
@@ -58,9 +60,9 @@ def _problem_line(part: Part, line: int) -> int:
     return part.line if line <= 2 else part.content_line + line - 3
 
 
-def outside_links(doc: Document, frontmatter: Frontmatter, gaps: Sequence[Gap]) -> Iterator[PageLink]:
+def outside_links(doc: Document, gaps: Sequence[Gap]) -> Iterator[PageLink]:
     """Yield the links of headings, preamble and properties; their offsets are in `file_text` of the file."""
-    yield from _property_links(doc, frontmatter)
+    yield from _property_links(doc)
     line, counted, characters = 1, 0, 0
     for start, end, _ in gaps:
         if doc.data.find(b"[", start, end) < 0 and doc.data.find(b"<knowledge", start, end) < 0:
@@ -79,30 +81,18 @@ def outside_links(doc: Document, frontmatter: Frontmatter, gaps: Sequence[Gap]) 
             yield PageLink(None, shifted, counter.at(link.start))
 
 
-def _property_links(doc: Document, frontmatter: Frontmatter) -> Iterator[PageLink]:
-    """Yield the links that stand quoted in properties; one that YAML escapes hide is put at the block's start."""
-    if doc.frontmatter is None:
+def _property_links(doc: Document) -> Iterator[PageLink]:
+    """Yield the links of the properties."""
+    span, yaml, _ = find_frontmatter(doc.data)
+    if span is None or b"[" not in yaml:
         return
-    block = file_text(doc.data[doc.frontmatter.start : doc.frontmatter.end])
-    before = len(file_text(doc.data[: doc.frontmatter.start]))
-    counter = _LineCounter(block, 1)
-    position = 0
-    for text in _strings(frontmatter.properties):
-        for link in find_links(text):
-            written = text[link.start : link.end]
-            found = block.find(written, position)
-            start = max(found, 0)
-            position = start + len(written) if found >= 0 else position
-            shifted = replace(link, start=before + start, end=before + start + len(written))
-            yield PageLink(None, shifted, counter.at(start))
-
-
-def _strings(properties: Mapping[str, object]) -> Iterator[str]:
-    """Yield the texts in which Obsidian looks for links: a property's own, or those of its list."""
-    for value in properties.values():
-        for text in value if isinstance(value, list) else [value]:
-            if isinstance(text, str) and "[" in text:
-                yield text
+    first = file_text(doc.data[: yaml_start(doc.data)])
+    # As the properties are read: YAML allows neither NUL nor half of a surrogate pair. The length stays.
+    block = replace_improper(file_text(yaml))
+    counter = _LineCounter(block, _LineCounter(first, 1).at(len(first)))
+    for link in property_links(block):
+        shifted = replace(link, start=link.start + len(first), end=link.end + len(first))
+        yield PageLink(None, shifted, counter.at(link.start))
 
 
 def file_text(data: bytes) -> str:

@@ -54,6 +54,12 @@ def find_frontmatter(data: bytes) -> tuple[Span | None, bytes, bool]:
     return Span(start, closing.end()), data[opening.end() : closing.start()], False
 
 
+def yaml_start(data: bytes) -> int:
+    """Return where the YAML of a block begins, behind the first `---` line."""
+    opening = _OPEN.match(data)
+    return opening.end() if opening else 0
+
+
 def read_frontmatter(data: bytes) -> Frontmatter:
     """Read the frontmatter of a whole file; invalid YAML gives no properties and one problem, never an error."""
     span, block, unclosed = find_frontmatter(data)

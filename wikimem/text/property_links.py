@@ -15,7 +15,7 @@ def property_links(block: str) -> list[Link]:
 
     A property's own quoted text counts, and the quoted texts of its list. Invalid YAML holds no links.
     """
-    if "[" not in block:
+    if "[" not in block or ('"' not in block and "'" not in block):
         return []
     try:
         root = yaml.compose(block, Loader=_LOADER)
