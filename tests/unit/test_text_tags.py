@@ -42,6 +42,7 @@ def test_tags_are_found(text: str, expected: tuple[str, ...]) -> None:
         ("## heading ^part-of-it", ()),
         ("`x ^no` \n```\n^no\n```", ()),
         ("a ^x\nb ^X", ("x",)),
+        ("![[a.png]]^no", ()),
     ],
 )
 def test_block_ids_are_found(text: str, expected: tuple[str, ...]) -> None:

@@ -15,6 +15,7 @@ from wikimem.pages.items import RecallItem
 from wikimem.search.bm25 import BoolArray, IntArray
 from wikimem.search.tokens import estimate_tokens
 from wikimem.text.names import fold_name
+from wikimem.text.tags import tag_matches
 
 Value = TypeVar("Value", bound=Hashable)
 
@@ -150,8 +151,8 @@ class Rows:
         if filters.owner is not None:
             passed &= self._owners.where(filters.owner, lambda owner: owner == filters.owner, top)
         if filters.tag is not None:
-            wanted = filters.tag.removeprefix("#").casefold()
-            passed &= self._tags.where(wanted, lambda tags: any(_covers(wanted, tag) for tag in tags), top)
+            wanted = filters.tag
+            passed &= self._tags.where(wanted, lambda tags: tag_matches(tags, wanted), top)
         if filters.since is not None or filters.until is not None:
             times = self._times[:top]
             passed &= times != _NO_TIME
@@ -170,11 +171,6 @@ def grown(rows: npt.NDArray[Kind], slot: int, filling: int = 0) -> npt.NDArray[K
     more = np.full(max(slot + 1, len(rows) * 3 // 2), filling, rows.dtype)
     more[: len(rows)] = rows
     return more
-
-
-def _covers(wanted: str, tag: str) -> bool:
-    low = tag.casefold()
-    return low == wanted or low.startswith(f"{wanted}/")
 
 
 def _seconds(ts: str | None) -> int:
