@@ -239,6 +239,7 @@ class EmbeddingWorker:
 
     def _run(self) -> None:
         try:
+            self._client.warm()
             self._sync.load()
             while not self._stop.is_set():
                 self._wake.wait(self._round())

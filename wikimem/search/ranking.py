@@ -94,7 +94,10 @@ def _candidates(pool: Pool, allowed: FloatArray, cosines: FloatArray | None, cou
         likeness = np.where(pool.allowed, likeness, np.float32(-1))
     # `best` takes what is above zero: a cosine below it is no reason to show anything.
     likest = best(np.maximum(likeness, 0), max(count * 2, _LIKEST), pool.ties)
-    return np.union1d(np.flatnonzero(allowed > 0), likest).astype(np.int32)
+    # A mask: joining two sorted arrays costs 20 ms when a common word has let in most of 100,000 rows.
+    taken = allowed > 0
+    taken[likest] = True
+    return np.flatnonzero(taken).astype(np.int32)
 
 
 def _with_scores(places: IntArray, scores: FloatArray) -> list[tuple[int, float]]:
