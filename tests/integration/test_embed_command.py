@@ -60,6 +60,18 @@ def test_without_a_daemon_it_embeds_here_and_again_costs_nothing(served: Served,
     assert endpoint.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
 
+def test_a_query_without_a_daemon_uses_the_vectors_that_are_there(served: Served, endpoint: Endpoint) -> None:
+    answer = json.loads(run(served, "retrieve", "ocean", "--json")[1])
+    assert (answer["embedding_used"], answer["degraded"][0]["code"]) == (False, "embeddings-waiting")
+    run(served, "embed")
+    answer = json.loads(run(served, "retrieve", "ocean", "--json")[1])
+    assert (answer["embedding_used"], answer["items"][0]["address"]) == (True, "a:swim")
+    configure(served, endpoint, "m2")
+    answer = json.loads(run(served, "retrieve", "coffee", "--json")[1])
+    assert (answer["embedding_used"], answer["degraded"][0]["code"]) == (False, "vectors-mismatch")
+    assert answer["items"][0]["address"] == "a:eat"
+
+
 def test_a_reset_says_what_it_costs_and_is_not_done_unasked(served: Served, endpoint: Endpoint) -> None:
     run(served, "embed")
     configure(served, endpoint, "m2")

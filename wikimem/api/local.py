@@ -17,6 +17,7 @@ from wikimem.api.protocol import DegradedPart, Event, ReadStamp
 from wikimem.api.requests import Prepared
 from wikimem.api.scanning import NoPages, Scanner
 from wikimem.api.settings import retrieval_settings
+from wikimem.api.stored_vectors import StoredVectors, open_stored
 from wikimem.api.verbs import Stream, Verb
 from wikimem.api.warmth import Warmth
 from wikimem.config import Settings
@@ -77,6 +78,7 @@ class LocalClient:
         )
         self._operations: Operations | None = None
         self._scanner: Scanner | None = None
+        self._vectors: StoredVectors | None = None
 
     def perform(self, prepared: Prepared[Answer]) -> Answer:
         """Perform one call."""
@@ -106,8 +108,13 @@ class LocalClient:
         if self._operations is None:
             settings = retrieval_settings(self._settings.retrieval)
             warmth = self._warmth()
+            self._vectors = open_stored(self._settings)
             index = MemoryIndex(
-                NoPages(), settings=settings, temperature=None if warmth is None else (lambda item: warmth.of(item)[0])
+                NoPages(),
+                embedder=self._vectors,
+                vectors=None if self._vectors is None else self._vectors.space,
+                settings=settings,
+                temperature=None if warmth is None else (lambda item: warmth.of(item)[0]),
             )
             self._operations = Operations(self._store, index, lambda: datetime.now(UTC), warmth)
             relations = RelationsFile(self._store.disk, self._store.writer.locked, self._store.writer.now)
@@ -131,7 +138,9 @@ class LocalClient:
         return self._scanner.scan() if self._scanner is not None else []
 
     def close(self) -> None:
-        """Close the state."""
+        """Close the state, and the connections to the endpoint."""
+        if self._vectors is not None:
+            self._vectors.close()
         self._store.close()
 
     def __enter__(self) -> Self:

@@ -224,6 +224,10 @@ class VectorSync:
         self._again()
         self._show()
 
+    def look(self) -> None:
+        """Bring `progress` up to date, for who only reads."""
+        self._show()
+
     def mismatched(self, dim: int) -> bool:
         """Note how wide the endpoint's vectors are now; say whether those there are differ."""
         if self.space.dim and dim != self.space.dim and self._mismatch is None:
