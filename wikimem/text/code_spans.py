@@ -7,11 +7,16 @@ fence but never a closing one, a fence ends with the quote or item that holds it
 import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 Span = tuple[int, int]
 
 # Only these three end a line: U+2028, U+0085 and form feed do not, whatever `str.splitlines` says.
 _LINE = re.compile(r"([^\n\r]*)(?:\r\n|\n|\r|\Z)")
+# Runs of lines that need no look at their parts: text that opens nothing, and blank lines.
+_PLAIN = re.compile(r"(?:[^ \t\n\r>\-*+0-9`~|#][^\n\r]*+(?:\r\n|\n|\r|\Z))++")
+_BLANK = re.compile(r"(?:[ \t]*+(?:\r\n|\n|\r))++")
+_MAY_FENCE = re.compile(r"(?:\A|[\n\r])[ \t>\-*+0-9.)]*+(?:`{3}|~{3})")
 _QUOTE = re.compile(r"[ \t]*>[ \t]?")
 _MARKER = re.compile(r"(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|$)")
 _INDENT = re.compile(r"[ \t]*")
@@ -21,41 +26,81 @@ _RUN = re.compile(r"`+")
 _MAX_INDENT = 3  # four blanks and more make indented code
 
 
-@dataclass(frozen=True, slots=True)
 class CodeMap:
-    """The fences of a text and its inline blocks, both in order; a backtick run pairs within one inline block."""
+    """The fences of a text, in order, and its inline code; a backtick run pairs within one inline block.
 
-    fences: tuple[Span, ...] = ()
-    blocks: tuple[Span, ...] = ()
-    runs: dict[int, list[int]] = field(default_factory=dict)  # run length -> where such runs start
+    `runs` has where backtick runs start, by their length. Without a fence the blocks are looked for only when a run
+    and the next of its length stand in different lines, which is rare.
+    """
+
+    __slots__ = ("_blocks", "_text", "fences", "runs")
+
+    def __init__(self, text: str = "") -> None:
+        self._text = text
+        self._blocks: tuple[Span, ...] | None = None
+        self.fences: tuple[Span, ...] = ()
+        self.runs: dict[int, list[int]] = {}
+        if "`" in text:
+            for run in _RUN.finditer(text):
+                start, end = run.span()
+                self.runs.setdefault(end - start, []).append(start)
+        if ("```" in text or "~~~" in text) and _MAY_FENCE.search(text):
+            self.fences, self._blocks = _scanned(text)
 
     def fence_end(self, position: int) -> int | None:
         """Return the end of the fence that holds `position`, or None."""
-        return _end_around(self.fences, position)
+        return _end_around(self.fences, position) if self.fences else None
 
     def inline_end(self, start: int, length: int) -> int | None:
         """Return the end of the code span that a run of `length` backticks at `start` opens, None if none closes it."""
-        block_end = _end_around(self.blocks, start)
         starts = self.runs.get(length, [])
         index = bisect_left(starts, start + length)
-        if block_end is None or index == len(starts) or starts[index] >= block_end:
+        if index == len(starts):
             return None
-        return starts[index] + length
+        end = starts[index]
+        if self._blocks is None:
+            if self._text.find("\n", start, end) < 0 and self._text.find("\r", start, end) < 0:
+                return end + length  # a line lies in one block
+            _, self._blocks = _scanned(self._text)
+        block_end = _end_around(self._blocks, start)
+        return None if block_end is None or end >= block_end else end + length
 
 
+@lru_cache(maxsize=2)
 def code_map(text: str) -> CodeMap:
-    """Find the fences and inline blocks of `text`; a text without backtick or tilde fence costs nothing."""
-    if "`" not in text and "~~~" not in text:
-        return CodeMap()
+    """Find the fences and inline code of `text`; kept a moment, because links, tags and ids are read one by one."""
+    return CodeMap(text)
+
+
+def _scanned(text: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+    """Return the fences and the inline blocks of a text, line by line."""
     scanner = _Scanner()
-    for match in _LINE.finditer(text):
-        if match.start() < len(text):
-            scanner.line(match[1], match.start(), match.end())
-    scanner.finish(len(text))
-    runs: dict[int, list[int]] = {}
-    for run in _RUN.finditer(text):
-        runs.setdefault(run.end() - run.start(), []).append(run.start())
-    return CodeMap(tuple(scanner.fences), tuple(scanner.blocks), runs)
+    position, end = 0, len(text)
+    while position < end:
+        if scanner.fence is None:
+            if run := _PLAIN.match(text, position):
+                scanner.plain(position)
+                position = run.end()
+                continue
+            if run := _BLANK.match(text, position):
+                scanner.blank(position)
+                position = run.end()
+                continue
+        elif scanner.fence.quotes == scanner.fence.column == 0:
+            position = scanner.to_fence_end(text, position)
+            continue
+        line = _LINE.match(text, position)
+        assert line is not None  # noqa: S101 - the pattern matches anything
+        scanner.line(line[1], position, line.end())
+        position = line.end()
+    scanner.finish(end)
+    return tuple(scanner.fences), tuple(scanner.blocks)
+
+
+@lru_cache(maxsize=64)
+def _closing_fence(mark: str, length: int) -> re.Pattern[str]:
+    """Return what closes a fence at the margin: as many of the same mark or more, nothing else on the line."""
+    return re.compile(rf"[\n\r][ \t]{{0,{_MAX_INDENT}}}{mark}{{{length},}}[ \t]*(?:\r\n|\n|\r|\Z)")
 
 
 def _end_around(spans: tuple[Span, ...], position: int) -> int | None:
@@ -84,6 +129,30 @@ class _Scanner:
     block_start: int | None = None
     quotes: int = 0
     columns: list[int] = field(default_factory=list)
+
+    def plain(self, start: int) -> None:
+        """Take lines at the margin that open nothing: they end lists and quotes, and belong to one block."""
+        self.quotes = 0
+        self.columns.clear()
+        if self.block_start is None:
+            self.block_start = start
+
+    def blank(self, start: int) -> None:
+        """Take blank lines: they end the block and quotes, but no list."""
+        if self.quotes:
+            self.quotes = 0
+            self.columns.clear()
+        self._close_block(start)
+
+    def to_fence_end(self, text: str, position: int) -> int:
+        """Close the open fence, which stands at the margin; return where the text goes on."""
+        fence = self.fence
+        assert fence is not None  # noqa: S101 - the caller looked
+        closing = _closing_fence(fence.mark, fence.length).search(text, position - 1)  # from its line end
+        end = closing.end() if closing else len(text)
+        self.fences.append((fence.start, end))
+        self.fence = None
+        return end
 
     def line(self, line: str, start: int, end: int) -> None:
         """Take the next line, given without its line end; `start` and `end` are its offsets, line end included."""
