@@ -183,3 +183,32 @@ def test_a_linked_item_is_weighed_on_the_scale_of_the_hits() -> None:
     answer = made.retrieve("sea", limit=1)
     assert addresses(answer) == ["a:hit", "a:near", "a:far"]
     assert [entry.score for entry in answer.items] == pytest.approx([1.0, 0.5, 0.0])
+
+
+class CountingVectors(ExactVectors):
+    """Counts the hashes that are looked up."""
+
+    looked_up = 0
+
+    def rows(self, hashes: Sequence[str]) -> Sequence[int]:
+        self.looked_up += len(hashes)
+        return super().rows(hashes)
+
+
+def test_what_has_no_vector_is_looked_up_again_only_when_there_are_more_vectors() -> None:
+    embedder, vectors = MeaningEmbedder(), CountingVectors("meanings", 3)
+    made = MemoryIndex(Pages(PAGES), embedder=embedder, vectors=vectors)
+    first, *rest = [item for item in items_of(made) if item.category == "a"]
+    vectors.put([first.hash], embedder.embed([first.content]))
+    for _ in range(3):
+        made.retrieve("coffee")
+    assert vectors.looked_up == 3
+    vectors.put([item.hash for item in rest], embedder.embed([item.content for item in rest]))
+    answer = made.retrieve("coffee sea")
+    assert vectors.looked_up == 5
+    assert all(entry.cos_score is not None for entry in answer.items)
+    vectors.keep([first.hash])
+    made.retrieve("coffee")
+    vectors.put([rest[0].hash, "another"], embedder.embed([rest[0].content, "job"]))
+    vectors.keep([first.hash, rest[0].hash, "another"])
+    assert all(entry.cos_score is not None for entry in made.retrieve(rest[0].content, limit=1).items)

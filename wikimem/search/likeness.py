@@ -9,6 +9,9 @@ from wikimem.search.rows import UNKNOWN
 from wikimem.search.shelf import Shelf
 from wikimem.search.vectors import Embedder, Vector, VectorIndex
 
+# In `vector_rows`: looked up, and there was none. Beside `UNKNOWN` and `FREE`.
+_ABSENT = -3
+
 
 class Likeness:
     """Knows which vector belongs to which row, and asks the embedder for the query's."""
@@ -17,6 +20,7 @@ class Likeness:
         self.embedder = embedder
         self.vectors = vectors
         self._generations: dict[Shelf, int] = {}
+        self._totals: dict[Shelf, int] = {}
 
     @property
     def there(self) -> bool:
@@ -56,19 +60,27 @@ class Likeness:
         return joined(parts)
 
     def _spread(self, shelf: Shelf, every: Vector, vectors: VectorIndex) -> FloatArray:
-        rows = self._rows_of(shelf, vectors)
+        rows = self._rows_of(shelf, vectors, len(every))
         values = np.full(len(rows), np.nan, np.float32)
         known = (rows >= 0) & (rows < len(every))
         values[known] = every[rows[known]]
         return values
 
-    def _rows_of(self, shelf: Shelf, vectors: VectorIndex) -> LongArray:
-        """Return the vector row of each slot. Rows are only added, so only what has none yet is looked up."""
+    def _rows_of(self, shelf: Shelf, vectors: VectorIndex, total: int) -> LongArray:
+        """Return the vector row of each slot. Rows are only added, so only what has none yet is looked up.
+
+        What was looked up in vain is looked up again when there are more vectors: an endpoint that is away while
+        100,000 texts wait must not cost every query 40 ms.
+        """
         rows = shelf.rows.vector_rows
         if self._generations.get(shelf) != vectors.generation:
-            rows[rows >= 0] = UNKNOWN
+            rows[(rows >= 0) | (rows == _ABSENT)] = UNKNOWN
             self._generations[shelf] = vectors.generation
+        if self._totals.get(shelf) != total:
+            rows[rows == _ABSENT] = UNKNOWN
+            self._totals[shelf] = total
         missing = np.flatnonzero(rows == UNKNOWN).tolist()
         if missing:
-            rows[missing] = vectors.rows([shelf.rows.hash(slot) for slot in missing])
+            found = np.array(vectors.rows([shelf.rows.hash(slot) for slot in missing]), np.int64)
+            rows[missing] = np.where(found < 0, _ABSENT, found)
         return rows[: shelf.corpus.top]
