@@ -75,6 +75,16 @@ def test_half_a_new_file_does_not_become_a_note(vault: Path) -> None:
         assert whole.content == "# fresh\n\n## half a na"
 
 
+def test_a_file_that_was_being_filled_is_nobodys_text(vault: Path) -> None:
+    leave(vault, "tmp", b"## job\n\nhalf of a te")
+    leave(vault, "tmp", b"## first\n\nhalf", "wiki/fresh.md")
+    with open_store(vault) as store:
+        store.recover()
+        assert names(vault) == ["work.md"]
+        assert store.versions("work:job").versions == ()
+        assert store.history.size() == 0
+
+
 def test_bytes_that_are_not_utf8_come_back_whole(vault: Path) -> None:
     data = b"## job\n\ncaf\xe9\n"
     leave(vault, "old", data)
@@ -176,7 +186,7 @@ def test_after_the_state_was_deleted_the_first_write_still_finds_leftovers(vault
 
 
 @pytest.mark.parametrize("name", ["a.md", "with space.md", "语言.md", "x" * 199, "x" * 200, "语" * 80])
-@pytest.mark.parametrize("kind", ["new", "old", "undo"])
+@pytest.mark.parametrize("kind", ["tmp", "new", "old", "undo"])
 def test_a_leftovers_name_says_whose_it_is(name: str, kind: str) -> None:
     folder, _, made = leftover_path(f"/vault/wiki/{name}", kind).rpartition("/")  # type: ignore[arg-type]
     assert belongs_to(made, name)

@@ -32,6 +32,7 @@ from wikimem.store.steps import shown_path, step
 WriteMode = Literal["lease", "basic"]
 
 EDITOR_TIMEOUT_S = 5.0
+EMPTY_TIMEOUT_S = 1.0
 _FIRST_PAUSE_S = 0.001
 _LONGEST_PAUSE_S = 0.02
 
@@ -56,9 +57,19 @@ class Replacer:
         self.mode: WriteMode = "lease"
 
     def settle(self, path: str, target: str) -> None:
-        """Wait until no other program has the file open for writing: what is read then is a whole save."""
+        """Wait until no other program has the file open for writing: what is read then is a whole save.
+
+        Without leases only one thing gives a save away that is half done: most editors empty the file first.
+        """
         with contextlib.suppress(Stale), self._opened(path, target, os.O_RDONLY) as old:
-            self._lease(path, old, "read")
+            if not self._lease(path, old, "read"):
+                with step(path, "wait for an editor"):
+                    self._while_empty(old)
+
+    def _while_empty(self, descriptor: int) -> None:
+        deadline = self._kernel.monotonic() + EMPTY_TIMEOUT_S
+        while self._kernel.fstat(descriptor).st_size == 0 and self._kernel.monotonic() < deadline:
+            self._kernel.pause(_LONGEST_PAUSE_S)
 
     def probe(self, target: str) -> None:
         """Find out whether files like this one can be leased."""
@@ -100,7 +111,7 @@ class Replacer:
 
     def _replace(self, path: str, target: str, old: int, data: bytes, based_on: str) -> os.stat_result:
         temporary = leftover_path(target, "new")
-        with self._made(path, temporary, data, like=old) as new:
+        with self._made(path, target, temporary, data, old) as new:
             leased = self._lease(path, old, "read") and self._lease(path, new, "read")
             self._check(path, target, old, based_on)
             swap = Swap(self._kernel, self.lingering, path, target, old=old, based_on=based_on, leased=leased)
@@ -112,7 +123,7 @@ class Replacer:
         folder = os.path.dirname(target)
         self._make_folders(path, folder)
         temporary = leftover_path(target, "new")
-        with self._made(path, temporary, data, like=None) as new:
+        with self._made(path, target, temporary, data, None) as new:
             found = self._kernel.fstat(new)
             put_new(self._kernel, path, temporary, target, new)
             return self._stat_after(new, found)
@@ -171,19 +182,23 @@ class Replacer:
             self._kernel.close(descriptor)
 
     @contextmanager
-    def _made(self, path: str, temporary: str, data: bytes, *, like: int | None) -> Iterator[int]:
+    def _made(self, path: str, target: str, temporary: str, data: bytes, like: int | None) -> Iterator[int]:
         """Write a temporary file as the target's file is, and open it for reading; it is gone after a failure."""
+        # Under a name of its own until it is whole: a crash leaves a part that is known to be nobody's text.
+        filling = leftover_path(target, "tmp")
         with step(path, "make the new file"):
             descriptor = self._kernel.open(
-                temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if like is None else 0o600
+                filling, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if like is None else 0o600
             )
         try:
             self._fill(path, descriptor, data, like)
             with step(path, "open the new file"):
-                new = self._kernel.open(temporary, os.O_RDONLY)
+                new = self._kernel.open(filling, os.O_RDONLY)
+            with step(path, "name the new file"):
+                self._kernel.rename(filling, temporary)
         except BaseException:
             with contextlib.suppress(OSError):
-                self._kernel.unlink(temporary)
+                self._kernel.unlink(filling)
             raise
         try:
             yield new

@@ -8,11 +8,12 @@ from typing import Literal
 
 LONGEST_PART = 200  # bytes of the target's name that are kept: a name may have 255
 
-# `new`: what was about to be put in place, later what it displaced; `old`: a file on its way out; `undo`: both texts
-# of a file with several links, which is written in place.
-LeftoverKind = Literal["new", "old", "undo"]
+# `tmp`: a new file that is being filled; `new`: one that is about to be put in place, later what it displaced; `old`:
+# a file on its way out; `undo`: both texts of a file with several links, which is written in place.
+LeftoverKind = Literal["tmp", "new", "old", "undo"]
 
-_NAME = re.compile(r"\.(?P<name>.+)\.wikimem-(?P<kind>new|old|undo)-[0-9a-f]{8}", re.DOTALL)
+_KINDS: dict[str, LeftoverKind] = {"tmp": "tmp", "new": "new", "old": "old", "undo": "undo"}
+_NAME = re.compile(r"\.(?P<name>.+)\.wikimem-(?P<kind>tmp|new|old|undo)-[0-9a-f]{8}", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,7 @@ def read_leftover(folder: str, name: str) -> Leftover | None:
     if match is None:
         return None
     part = match["name"]
-    kind: LeftoverKind = "new" if match["kind"] == "new" else "old" if match["kind"] == "old" else "undo"
-    return Leftover(folder, name, kind, part if len(os.fsencode(part)) < LONGEST_PART else None)
+    return Leftover(folder, name, _KINDS[match["kind"]], part if len(os.fsencode(part)) < LONGEST_PART else None)
 
 
 def belongs_to(name: str, target_name: str) -> bool:

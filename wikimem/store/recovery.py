@@ -72,8 +72,10 @@ class Recovery:
         for leftover in self._leftovers(folder, lambda one: belongs_to(one, name)):
             if leftover.kind == "undo":
                 self._repair(path, target, leftover)
+            elif leftover.kind == "tmp":
+                self._unlink(f"{folder}/{leftover.name}")
         found = self._hash(target)
-        left = [one for one in self._leftovers(folder, lambda one: belongs_to(one, name)) if one.kind != "undo"]
+        left = [one for one in self._leftovers(folder, lambda one: belongs_to(one, name)) if one.kind in ("new", "old")]
         hashes = {self._hash(f"{one.folder}/{one.name}") for one in left}
         last = max((number for number, write in enumerate(writes) if write.after == found), default=None)
         for number, write in enumerate(writes):
@@ -90,7 +92,7 @@ class Recovery:
         """Clear a file that an earlier process left waiting beside the one at `path`."""
         target = self._real(path)
         leftover = read_leftover(os.path.dirname(target), name)
-        if leftover is not None and leftover.kind != "undo":
+        if leftover is not None and leftover.kind in ("new", "old"):
             self._clear(path, target, leftover)
 
     def sweep(self, root: str) -> None:
@@ -105,6 +107,8 @@ class Recovery:
                 path = os.path.relpath(target, root)
                 if leftover.kind == "undo":
                     self._repair(path, target, leftover)
+                elif leftover.kind == "tmp":
+                    self._unlink(f"{folder}/{name}")
                 else:
                     self._clear(path, target, leftover)
 

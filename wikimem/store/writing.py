@@ -137,8 +137,8 @@ class Writer:
         a plan that changes nothing writes nothing. Raises `StorageError` with the old bytes in place, `TryAgain`.
         """
         with self.locked():
-            self._around.settle(path)
             for _ in range(MAX_REDOS):
+                self._around.settle(path)
                 read = self._current(path)
                 planned = plan(read.data if read else None)
                 if planned.data == (read.data if read else None):
