@@ -82,6 +82,18 @@ def test_a_renamed_target_is_named_and_repaired_on_request_only(vault: Path, run
     assert "no link is to be rewritten" in run(links, "--repair").output
 
 
+def test_a_relation_whose_end_was_renamed_says_which_and_what_it_is_called_now(vault: Path, run: Run) -> None:
+    lines = ['{"source": "a:sea", "target": "b:gone"}', '{"source": "b:gone", "target": "c:same"}']
+    (vault / "relations.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    assert "relations.jsonl:2  b:gone → c:same  unresolved" in run(links).output
+    tell_rename(vault, "b:gone", "b:plan")
+    listed = run(links).output
+    assert "relations.jsonl:1  a:sea → b:gone   renamed to b:plan" in listed
+    assert "relations.jsonl:2  b:gone → c:same  b:gone was renamed to b:plan" in listed
+    shown = [one for one in json.loads(run(links, "--json").output)["links"] if one["origin"] == "manual"]
+    assert [(one["renamed"], one["renamed_source"]) for one in shown] == [("b:plan", None), (None, "b:plan")]
+
+
 def test_a_vault_is_converted_and_back_with_a_dry_run_first(vault: Path, run: Run) -> None:
     assert "nothing was changed" in run(links, "--to", "obsidian").stderr
     run(links, "--to", "obsidian", "--yes")
@@ -124,6 +136,8 @@ def test_a_relation_is_added_listed_and_removed(vault: Path, run: Run) -> None:
         ("b:plan", "relations.jsonl", 1),
         ("later", "relations.jsonl", 2),
     ]
+    with pytest.raises(InvalidInput, match="the weight is nan"):
+        run(relate, "c:same", "later", "--weight", "nan")
     assert run(unrelate, "c:same", "b:plan").output == "removed c:same → b:plan\n"
     with pytest.raises(NotFound):
         run(unrelate, "c:same", "b:plan")

@@ -183,11 +183,14 @@ def test_a_relation_is_written_by_address_where_its_names_resolve() -> None:
     graph = graph_of({"wiki/a.md": "## x\n\n## y\n"})
     assert graph.relation("x", "y", 2) == Relation("a:x", "a:y", 2.0)
     assert graph.relation("a:x", "later") == Relation("a:x", "later", 1.0)
+    assert graph.relation("a:x", " later\n on ") == Relation("a:x", "later on", 1.0)
     for source, target, weight in (("a:x", "a:x", 1.0), ("a:x", "y", -1.0), ("a:x", "y", float("nan"))):
         with pytest.raises(InvalidInput):
             graph.relation(source, target, weight)
     with pytest.raises(NotFound):
         graph.relation("a:none", "y")
+    with pytest.raises(InvalidInput, match="empty"):
+        graph.relation("a:x", " ")
 
 
 def test_a_relation_is_found_by_its_text_or_by_what_it_resolves_to() -> None:
@@ -196,6 +199,8 @@ def test_a_relation_is_found_by_its_text_or_by_what_it_resolves_to() -> None:
     assert graph.find_relation("a:x", "a:y").target == "y"
     assert graph.find_relation("x", "y").line == 1
     assert graph.find_relation("a:x", "gone").line == 2
+    graph.set_relations([Relation("a:x", "so  far", 1.0, None, 3)])
+    assert graph.find_relation("a:x", "so\nfar").target == "so  far"
     with pytest.raises(NotFound):
         graph.find_relation("a:y", "a:x")
 

@@ -9,7 +9,7 @@ from wikimem.cli.output import note, print_json, print_text
 from wikimem.config import Settings, require_vault
 from wikimem.pages.changes import Change
 from wikimem.pages.repair import RepairPlan, apply_fixes
-from wikimem.search.repairs import Source, known_targets, plan_style
+from wikimem.search.repairs import Renamed, Source, known_ends, plan_style
 from wikimem.store.renames import follow_renames, saved_changes
 from wikimem.store.repairs import Repaired, apply_plan
 from wikimem.store.upkeep import STATE_FILE
@@ -18,8 +18,8 @@ from wikimem.store.vault import MemoryStore
 Style = Literal["obsidian", "native"]
 
 
-def renamed_targets(settings: Settings) -> dict[tuple[str, int, str], str]:
-    """Return the new address of each broken link's target, by the link's file, line and target as written.
+def renamed_ends(settings: Settings) -> dict[tuple[str, int, str], Renamed]:
+    """Return what the ends of each broken link are called now, by the link's file, line and target as written.
 
     The vault is read only if the change feed knows of any rename.
     """
@@ -27,7 +27,7 @@ def renamed_targets(settings: Settings) -> dict[tuple[str, int, str], str]:
     if not renames:
         return {}
     with _store(settings) as store:
-        return known_targets(_sources(store), renames, path_of=store.layout.wiki_path)
+        return known_ends(plan_following(store, _sources(store), renames))
 
 
 def rewrite(settings: Settings, style: Style | None, *, yes: bool, as_json: bool) -> None:

@@ -13,6 +13,7 @@ from wikimem.errors import UsageError
 
 if TYPE_CHECKING:
     from wikimem.cli.connection import MemoryClient
+    from wikimem.search.repairs import Renamed
 
 _STATES: dict[str, tuple[LinkStateName | None, ...]] = {
     "broken": ("unresolved", "ambiguous"),
@@ -24,9 +25,10 @@ _STATES: dict[str, tuple[LinkStateName | None, ...]] = {
 
 
 class ShownLink(LinkBody):
-    """A link as `--json` prints it; `renamed` is the address that its target has now, where that is known."""
+    """A link as `--json` prints it, with the addresses that its target and its source have now, where that is known."""
 
     renamed: str | None
+    renamed_source: str | None
 
 
 @click.command()
@@ -68,23 +70,26 @@ def _list(settings: Settings, state: str, *, as_json: bool) -> None:
     found = [link for one in _STATES[state] for link in _all_links(client, one)]
     found.sort(key=lambda link: (link["file"], link["line"]))
     renamed = _renamed(settings) if any(link["state"] == "unresolved" for link in found) else {}
-    shown: list[ShownLink] = [
-        {**link, "renamed": renamed.get((link["file"], link["line"], link["target"]))} for link in found
-    ]
+    shown = [_shown(link, renamed.get((link["file"], link["line"], link["target"]))) for link in found]
     if as_json:
         print_json({"links": shown})
         return
     print_table([_row(link) for link in shown])
     if not shown:
         print_text("every link leads somewhere" if state == "broken" else f"no {state} links")
-    if any(link["renamed"] for link in shown):
+    if any(link["renamed"] or link["renamed_source"] for link in shown):
         note("some targets were renamed: `wikimem links --repair` shows the edits")
 
 
-def _renamed(settings: Settings) -> dict[tuple[str, int, str], str]:
-    from wikimem.cli.link_rewrites import renamed_targets  # noqa: PLC0415 - only broken links ask for it
+def _shown(link: LinkBody, renamed: "Renamed | None") -> ShownLink:
+    target, source = (None, None) if renamed is None else (renamed.target, renamed.source)
+    return {**link, "renamed": target, "renamed_source": source}
 
-    return renamed_targets(settings)
+
+def _renamed(settings: Settings) -> "dict[tuple[str, int, str], Renamed]":
+    from wikimem.cli.link_rewrites import renamed_ends  # noqa: PLC0415 - only broken links ask for it
+
+    return renamed_ends(settings)
 
 
 def _all_links(client: "MemoryClient", state: LinkStateName | None) -> list[LinkBody]:
@@ -103,6 +108,10 @@ def _row(link: ShownLink) -> list[str]:
     what: str = link["state"]
     if link["renamed"]:
         what = f"renamed to {link['renamed']}"
+    elif link["renamed_source"]:
+        what = f"{link['source']} was renamed to {link['renamed_source']}"
     elif link["candidates"]:
         what = f"{what}: " + " or ".join(link["candidates"])
-    return [f"{link['file']}:{link['line']}", link["target"], what]
+    # A relation may be pending for its source: the target alone would not say what is missing.
+    ends = f"{link['source']} → {link['target']}" if link["origin"] == "manual" else link["target"]
+    return [f"{link['file']}:{link['line']}", ends, what]

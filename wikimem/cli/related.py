@@ -8,6 +8,7 @@ from wikimem.cli.connection import connect, settings_for
 from wikimem.cli.options import json_option, vault_option
 from wikimem.cli.output import note, note_staleness, print_json, print_text, shortened
 from wikimem.errors import InvalidInput
+from wikimem.pages.relations import is_weight
 
 if TYPE_CHECKING:
     from wikimem.api.protocol import PinAnswer, RelatedItemBody
@@ -73,6 +74,9 @@ def relate(source: str, target: str, *, weight: float | None, vault: str | None,
 
     It is kept in relations.jsonl. While nothing of TARGET's name exists the edge is pending.
     """
+    if weight is not None and not is_weight(weight):
+        # JSON has no NaN: asked of the daemon, the answer would speak of how it was sent.
+        raise InvalidInput(f"the weight is {weight}", hint="use a finite number above 0")
     answer = connect(settings_for(vault)).relate(source, target, weight)
     if as_json:
         print_json(answer)

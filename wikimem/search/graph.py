@@ -15,6 +15,7 @@ from wikimem.search.related import find_related
 from wikimem.search.resolve import NOWHERE, Resolution, Resolver, is_attachment
 from wikimem.search.temperature import FIRST
 from wikimem.text.links import LinkSyntax
+from wikimem.text.names import fold_name
 
 HEAVIEST = 1e300  # a path of five such edges still has a finite weight
 
@@ -117,23 +118,28 @@ class LinkGraph:
         """
         if not is_weight(weight):
             raise InvalidInput(f"The weight is {weight}.", hint="Use a finite number above 0.")
+        if not target.strip():
+            raise InvalidInput("The target is empty.", hint="Give an address or a name.")
         start, found = self._anchor(source), self.resolve(target, source=source)
         if found.state == "ambiguous":
             raise InvalidInput(f"{target!r} names several items.", hint="Take one of: " + ", ".join(found.candidates))
-        if found.address == start or not target.strip():
+        if found.address == start:
             raise InvalidInput(f"{target!r} is no other item than {start}.", hint="Name another item as the target.")
-        return Relation(start, found.address or target.strip(), float(weight))
+        return Relation(start, found.address or " ".join(target.split()), float(weight))
 
     def find_relation(self, source: str, target: str) -> Relation:
         """Return the manual edge that leads from `source` to `target`, named as in the file or by what they resolve to.
 
         Raises `NotFound`.
         """
-        wanted = (source.strip(), target.strip())
+        wanted = (fold_name(source), fold_name(target))
         start = self.resolve(source).address or wanted[0]
         end = self.resolve(target, source=source).address or wanted[1]
         for record in self._manual:
-            if (record.source, record.target) == wanted or (record.start, record.goal) == (start, end):
+            if (fold_name(record.source), fold_name(record.target)) == wanted or (record.start, record.goal) == (
+                start,
+                end,
+            ):
                 return _relation_of(record)
         hint = "A link in a note's text is removed in the note; `wikimem links` says where."
         raise NotFound(f"No manual relation leads from {start} to {end}.", hint=hint)

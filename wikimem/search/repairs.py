@@ -10,7 +10,7 @@ from typing import Literal
 
 from wikimem.pages.items import RecallItem
 from wikimem.pages.page import Page, PageHeading, PageLink
-from wikimem.pages.relations import Relation
+from wikimem.pages.relations import RELATIONS_FILE, Relation
 from wikimem.pages.repair import Fix, Left, Located, RepairPlan, hash_of, locate_links
 from wikimem.search.catalogue import Catalogue
 from wikimem.search.resolve import Resolution, Resolver, is_attachment
@@ -52,18 +52,31 @@ def plan_repairs(
     plan = _Planner(now)
     for source in known:
         for place, resolution in _pending(source.page, now, before):
-            plan.want(source, place, _moved_to(resolution, moved, files))
+            plan.want(source, place, _moved_to(resolution, moved, files), was=resolution.address)
     found = tuple(_moved_relations(relations, moved, now))
     return RepairPlan(tuple(plan.fixes(known)), found, tuple(plan.left))
 
 
-def known_targets(
-    sources: Iterable[Source], renames: Mapping[str, str], *, path_of: Callable[[str], str]
-) -> dict[tuple[str, int, str], str]:
-    """Return what each broken link's target is called now, by the link's file, line and target as written."""
-    plan = plan_repairs(sources, renames, path_of=path_of)
-    goals = {(fix.path, fix.line, fix.target): fix.goal for fix in plan.fixes}
-    return goals | {(one.path, one.line, one.target): one.suggestion for one in plan.left if one.suggestion}
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """What the ends of a broken link are called now, None for one of which no rename is known.
+
+    Only a relation can have lost its source: a link goes with the item that it stands in.
+    """
+
+    target: str | None
+    source: str | None = None
+
+
+def known_ends(plan: RepairPlan) -> dict[tuple[str, int, str], Renamed]:
+    """Return what is known of each broken link and relation, by its file, line and target as written."""
+    known = {(one.path, one.line, one.target): Renamed(one.suggestion) for one in plan.left if one.suggestion}
+    known |= {(fix.path, fix.line, fix.target): Renamed(fix.goal) for fix in plan.fixes}
+    for old, new in plan.relations:
+        source = new.source if new.source != old.source else None
+        target = new.target if new.target != old.target else None
+        known[RELATIONS_FILE, old.line, old.target] = Renamed(target, source)
+    return known
 
 
 def plan_style(sources: Iterable[Source], style: Style) -> RepairPlan:
@@ -94,14 +107,14 @@ class _Planner:
         self._wanted: dict[str, dict[PageLink, tuple[str, str]]] = {}
         self.left: list[Left] = []
 
-    def want(self, source: Source, place: PageLink, goal: Resolution | None) -> None:
-        """Have a link lead to `goal`; None: nobody knows where to, so it stays."""
+    def want(self, source: Source, place: PageLink, goal: Resolution | None, *, was: str | None = None) -> None:
+        """Have a link that led to the item `was` lead to `goal`; None: nobody knows where to, so it stays."""
         path, target = source.page.path, place.link.target
         if goal is None:
             if self._style is None:
                 self.left.append(Left(path, place.line, target, "nothing is known that it could lead to"))
             return
-        for written in self._candidates(place.link, goal):
+        for written in self._candidates(place.link, goal, by_address=was is not None and _says(target, was)):
             found, _ = self._resolver.resolve(written, _syntax_of(place.link.syntax, written), path)
             if (found.state, found.address, found.file) == ("resolved", goal.address, goal.file):
                 self._wanted.setdefault(path, {})[place] = (written, goal.address or goal.file or "")
@@ -129,7 +142,7 @@ class _Planner:
                     done.add(located.start)
                     yield _fix(source, located, write_target(place.link.syntax, written), goal, based_on)
 
-    def _candidates(self, link: Link, goal: Resolution) -> Iterator[str]:
+    def _candidates(self, link: Link, goal: Resolution, *, by_address: bool) -> Iterator[str]:
         """Yield the ways to write the goal, in this link's syntax, the one nearest to what stands there first."""
         category = goal.file or ""
         outline = self._catalogue.outline_of_category(category)
@@ -140,6 +153,9 @@ class _Planner:
             if goal.address is not None and not _NOT_NATIVE.search(name) and self._style != "obsidian":
                 yield goal.address
         elif link.syntax in (LinkSyntax.PLAIN, LinkSyntax.HTML) and goal.address is not None:
+            # A name alone would become ambiguous with the next item of that name; an address never does.
+            if by_address and link.syntax is LinkSyntax.HTML:
+                yield goal.address
             yield name
         if self._style == "native":
             return
@@ -149,6 +165,12 @@ class _Planner:
         for place in places:
             for anchor in _anchors(name, old_anchor if hash_mark else "", has_item=goal.address is not None):
                 yield f"{place}#{anchor}" if anchor else place
+
+
+def _says(target: str, address: str) -> bool:
+    """Tell whether a target spells an item's whole address, as `label` resolution reads it."""
+    written, meant = (text.partition(":") for text in (target, address))
+    return bool(written[1]) and [fold_name(part) for part in written] == [fold_name(part) for part in meant]
 
 
 def _fix(source: Source, located: Located, written: str, goal: str, based_on: str) -> Fix:

@@ -167,7 +167,11 @@ def target_span(text: str, link: Link) -> tuple[int, int]:
     """Return where the target itself is written in `text`, without brackets, weight, alias and outer blanks."""
     if link.syntax is LinkSyntax.MARKDOWN:
         match = _MARKDOWN.match(text, link.start)
-        return (link.start, link.start) if match is None else match.span(2)
+        if match is None:
+            return link.start, link.start
+        # The marks around `<a note.md>` are the person's; what is written between them is percent-encoded all the same.
+        bracketed = match[2].startswith("<")
+        return match.start(2) + bracketed, match.end(2) - bracketed
     whole = text[link.start : link.end]
     if link.syntax is LinkSyntax.HTML:
         first, last = whole.index(">") + 1, whole.rindex("</")
