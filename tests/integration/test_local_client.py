@@ -207,3 +207,15 @@ def test_the_blocking_client_imports_nothing_heavy() -> None:
 def test_the_verbs_keep_their_names_and_documentation() -> None:
     assert Client.retrieve.__doc__ == LocalClient.retrieve.__doc__
     assert "ranked hits" in (Client.retrieve.__doc__ or "")
+
+
+def test_a_note_over_the_size_limit_is_served_by_neither(served: Served) -> None:
+    too_large = "## big\n\n" + "x" * 5_000_000
+    client = local(served)
+    served.write("wiki/big.md", too_large)
+    served.write("wiki/daily_life.md", too_large)
+    expected = ["preferences:likes-the-sea"]
+    assert [one["address"] for one in client.items()["items"]] == expected
+    assert bare(client.categories()) == bare(served.start().client().categories())
+    served.write("wiki/daily_life.md", "## beach\n\nBack.\n")
+    assert [one["address"] for one in client.items()["items"]] == ["daily_life:beach", *expected]

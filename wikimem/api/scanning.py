@@ -58,7 +58,13 @@ class Scanner:
         for path, stamp in list(self.store.disk.walk(report=report)):
             if self.store.layout.classify(path).kind in ("wiki", "diary"):
                 seen.add(path)
-                if self._known.get(path) != stamp:
+                if self._known.get(path) == stamp:
+                    continue
+                if stamp.size > self.store.layout.max_file_bytes:
+                    # As the daemon does: what is too large to be read is not served, and `problems()` names it.
+                    self.index.remove_page(path)
+                    self._known[path] = stamp
+                else:
                     self._read(path, seen, unread)
         for path in [path for path in self._known if path not in seen and not _lies_in(path, unread)]:
             del self._known[path]
