@@ -74,7 +74,7 @@ def closed(doc: Document) -> tuple[bytes, tuple[Problem, ...]]:
     problem = Problem(
         f"closed-{doc.open_tail}",
         line,
-        f"what starts here was never closed; `{closer}` was put at the end of the file before the new item",
+        f"what starts here was never closed; a line {closer} was put at the end of the file before the new item",
         "move the closing line to where it belongs",
     )
     return data + doc.closer + doc.newline, (problem,)

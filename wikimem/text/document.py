@@ -141,6 +141,6 @@ def _problems(tail: Tail | None) -> tuple[Problem, ...]:
         f"unclosed-{tail.kind}",
         tail.line,
         f"the {what} that starts here is never closed: all that follows belongs to it",
-        f"close it with a line `{closer}`",
+        f"close it with a line {closer}",
     )
     return (problem,)
