@@ -3,12 +3,15 @@
     python bench/fusion.py FILE… --vectors DIR [--json OUT]
 
 `DIR/NAME.npz` holds the vectors of `NAME.json` (the SQuAD form): `paragraphs` and `questions`, one row each in the
-file's order, by any model. Three tasks:
+file's order, by any model. The tasks:
 
 - `words`: questions against paragraphs of their own language, where words overlap;
 - `paraphrase`: the questions of one file against the paragraphs of the next, which is the same text in another
   language: hardly a word is shared, the meaning is all there is;
-- `poor`: as `words`, with vectors that are mostly noise: what a rule loses when the model is bad.
+- `poor`: as `words`, with a model that knows a little: most of what tells one vector from the next is noise;
+- `useless`: as `words`, with a model that knows nothing: what a rule loses when it listens to it.
+
+As with real models all vectors share a large common part, which the noise leaves alone.
 """
 
 import argparse
@@ -27,8 +30,8 @@ from wikimem.search.results import RetrievalSettings
 from wikimem.search.vectors import ExactVectors, Matrix
 
 WEIGHTS = (0.3, 0.4, 0.5, 0.6, 0.7)
-# A model that is right about one part in this many of its direction.
-NOISE = 8.0
+# How much longer the noise is than what tells a vector from the others.
+NOISE = {"poor": 2.0, "useless": 50.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +57,28 @@ class Task:
 
 def tasks(sets: Sequence[QuestionSet], folder: Path) -> Iterator[Task]:
     """Return the three kinds of tasks over all the files."""
-    vectors = {one.name: np.load(folder / f"{one.name}.npz") for one in sets}
+    files = {one.name: np.load(folder / f"{one.name}.npz") for one in sets}
     rng = np.random.default_rng(5)
     for at, one in enumerate(sets):
-        paragraphs, questions = vectors[one.name]["paragraphs"], vectors[one.name]["questions"]
+        paragraphs, questions = files[one.name]["paragraphs"], files[one.name]["questions"]
         yield Task(f"words {one.name}", one, one.questions, paragraphs, questions)
-        yield Task(f"poor {one.name}", one, one.questions, _noisy(paragraphs, rng), _noisy(questions, rng))
+        for name, noise in NOISE.items():
+            made = (_noisy(vectors, noise, rng) for vectors in (paragraphs, questions))
+            yield Task(f"{name} {one.name}", one, one.questions, *made)
         other = sets[(at + 1) % len(sets)]
         if other is not one:
             name = f"paraphrase {one.name} to {other.name}"
-            yield Task(name, other, one.questions, vectors[other.name]["paragraphs"], questions)
+            yield Task(name, other, one.questions, files[other.name]["paragraphs"], questions)
 
 
-def _noisy(vectors: Matrix, rng: np.random.Generator) -> Matrix:
-    noise = rng.standard_normal(vectors.shape).astype(np.float32)
-    length = np.linalg.norm(vectors, axis=1, keepdims=True) / np.linalg.norm(noise, axis=1, keepdims=True)
-    mixed: Matrix = (vectors + NOISE * noise * length).astype(np.float32)
-    return mixed
+def _noisy(vectors: Matrix, noise: float, rng: np.random.Generator) -> Matrix:
+    common = vectors.mean(axis=0)
+    own = vectors - common
+    drawn = rng.standard_normal(own.shape).astype(np.float32)
+    length = np.linalg.norm(own, axis=1, keepdims=True)
+    mixed = own / noise + drawn * length / np.linalg.norm(drawn, axis=1, keepdims=True)
+    made: Matrix = (common + mixed).astype(np.float32)
+    return made
 
 
 def measure(task: Task) -> Iterator[Row]:
