@@ -100,4 +100,4 @@ def test_explain_wants_a_question(vault: Path) -> None:
 
 def test_retrieve_prints_what_goes_into_a_prompt(vault: Path) -> None:
     result = CliRunner().invoke(retrieve, ["boat", "--format", "prompt", "--vault", str(vault)])
-    assert result.output == "- [x/b:boat] A boat. [[a:sea]]\n- [a:sea] Likes the Sea.\nAnd waves.\n"
+    assert result.output == "- [x/b:boat] A boat. [[a:sea]]\n- [a:sea] Likes the Sea.\n  And waves.\n"
