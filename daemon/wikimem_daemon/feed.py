@@ -235,6 +235,12 @@ class Feed:
         return f"{self._name}-{seq:x}"
 
 
+def cursor_before(cursor: str) -> str:
+    """Return the token for everything before the change that `cursor` was given with."""
+    name, seq = _parse(cursor)
+    return f"{name}-{max(0, seq - 1):x}"
+
+
 def _within(rows: list[FeedRow], limit: int) -> list[FeedRow]:
     """Return the longest head of `rows` that touches at most `limit` items."""
     seen: set[str] = set()

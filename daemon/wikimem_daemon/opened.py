@@ -30,6 +30,7 @@ from wikimem.store.state import State
 from wikimem.store.vault import SCHEMAS, STATE_FILE, MemoryStore
 from wikimem.text.problems import Problem
 from wikimem_daemon.auto_repair import AutoRepair
+from wikimem_daemon.feed import cursor_before
 from wikimem_daemon.freshness import Degraded
 from wikimem_daemon.gate import Gate
 from wikimem_daemon.housekeeping import Housekeeping
@@ -41,6 +42,7 @@ from wikimem_daemon.vectors import Vectors, make_vectors
 _log = logging.getLogger("wikimem.daemon")
 
 _SCHEMAS = (*SCHEMAS, manifest.SCHEMA, changes.SCHEMA, temperatures.SCHEMA)
+_RENAMES_WAIT = "renames_wait_since"
 
 
 @dataclass(slots=True)
@@ -102,7 +104,7 @@ class OpenedVault:
     auto_repair: AutoRepair = field(init=False)
 
     def __post_init__(self) -> None:
-        self.auto_repair = AutoRepair(self._follow_renames, time.monotonic)
+        self.auto_repair = AutoRepair(self._follow_renames, time.monotonic, keep=self._keep_renames_since)
 
     @property
     def store(self) -> MemoryStore:
@@ -112,8 +114,9 @@ class OpenedVault:
     async def start(self) -> None:
         """Settle what a crash left, begin to follow the vault, begin the housekeeping."""
         await self.housekeeping.recover()
-        await self.reconciler.start()
+        await self._resume_repairs()
         self.reconciler.subscribe(self._repair_later)
+        await self.reconciler.start()
         self.reconciler.subscribe(lambda _change, _cursor: self.vectors.changed())
         self.housekeeping.begin(self.auto_repair.run())
 
@@ -139,7 +142,28 @@ class OpenedVault:
 
     def _repair_later(self, change: Change, cursor: str) -> None:
         if self.settings.links.auto_repair:
-            self.auto_repair.follow(change, cursor)
+            self.auto_repair.follow(change, cursor_before(cursor))
+
+    async def _resume_repairs(self) -> None:
+        """Take over the renames that an earlier daemon noticed in its last minute, and did not follow any more."""
+        since = self.opened.state.meta(_RENAMES_WAIT)
+        if not since:
+            return
+        if not self.settings.links.auto_repair:
+            await self._keep_renames_since(None)
+            return
+        cursor, found = since, list[Change]()
+        while True:
+            page = self.reconciler.feed.since(cursor)
+            found += page.changes
+            cursor = page.cursor
+            if not page.more:
+                break
+        self.auto_repair.resume(since, found)
+
+    async def _keep_renames_since(self, since: str | None) -> None:
+        state = self.opened.state
+        await asyncio.get_running_loop().run_in_executor(self.writer, state.set_meta, _RENAMES_WAIT, since or "")
 
     async def _follow_renames(self, renames: Mapping[str, str]) -> Repaired:
         async with self.lock:
