@@ -22,6 +22,8 @@ _PLAIN = re.compile(rb"(?:[^ \t\n#`~<>*+_=0-9-][^\n]*+(?:\n|\Z))++")
 _ITEM_TEXT = rb"(?:[^ \t\n#`~<>*+_=0-9-]|\*{1,3}[^ \t\n*])[^\n]*+(?:\n|\Z)"
 _ITEMS = re.compile(rb"(?:([-+*]|[0-9]{1,9}[.)]) %b)++" % _ITEM_TEXT)
 _ITEM_LINES = {column: re.compile(rb"(?: {%d,}+(?:[-*+] )?%b)++" % (column, _ITEM_TEXT)) for column in (2, 3)}
+# What a run of blank lines, of indented lines below an item, or of items can begin with.
+_BLANK_BYTES, _ITEM_BYTES = frozenset(b" \t\n"), frozenset(b"-+*0123456789")
 _LINE = re.compile(rb"([ \t]*+)([^\n]*+)(?:\n|\Z)")
 _BLANKS = re.compile(rb"(?:[ \t]*+\n)++")
 _HEADING = re.compile(rb"(#{1,6})(?:[ \t]+(.*))?\Z", re.DOTALL)
@@ -130,20 +132,22 @@ class _Scanner:
         buffer, size = self.buffer, len(self.buffer)
         plain, line, blanks, items = _PLAIN.match, _LINE.match, _BLANKS.match, _ITEMS.match
         while self.position < size:
-            run = plain(buffer, self.position)
-            if run is not None:
+            first = buffer[self.position]
+            if first in _BLANK_BYTES:
+                run = blanks(buffer, self.position)
+                if run is not None:
+                    self._blank()
+                    self.position = run.end()
+                    continue
+                if self.column and self._item_lines():
+                    continue
+            elif first in _ITEM_BYTES:
+                run = items(buffer, self.position)
+                if run is not None and self._items(run):
+                    continue
+            elif (run := plain(buffer, self.position)) is not None:
                 self._text(self.position)
                 self.position = run.end()
-                continue
-            run = blanks(buffer, self.position)
-            if run is not None:
-                self._blank()
-                self.position = run.end()
-                continue
-            run = items(buffer, self.position)
-            if run is not None and self._items(run):
-                continue
-            if self.column and self._item_lines():
                 continue
             found = line(buffer, self.position)
             if found is None:  # pragma: no cover - the pattern matches every line

@@ -48,7 +48,7 @@ class BadWeight:
 
 Found = Link | BadWeight | None
 
-_WIKI = re.compile(r"!?\[\[((?:(?!\[\[|\]\])[^\n\r])+)\]\]")
+_WIKI = re.compile(r"!?\[\[((?:[^\n\r\[\]]++|\[(?!\[)|\](?!\]))+)\]\]")
 # Link text may hold one level of brackets (`[![alt](a.png)](note.md)`); the destination is `<…>` or balanced.
 _MARKDOWN = re.compile(
     r"!?\[((?:[^\[\]\\\n\r]|\\.|\[(?!\[)[^\[\]\n\r]*\])*+)\]"
