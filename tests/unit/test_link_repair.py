@@ -58,6 +58,31 @@ def test_a_renamed_item_takes_its_links_along_and_nothing_else_changes(link: str
     assert [left.target for left in plan.left] == ["b:x"] * text.count("b:x")
 
 
+@pytest.mark.parametrize(
+    ("line", "after"),
+    [
+        ("up: '[[b#old]]'", """up: '[[b#it''s "new"]]'"""),
+        ('up: "[[b#old|x]]"', """up: "[[b#it's \\"new\\"|x]]\""""),
+        ("up: ['[[b:old]]', \"[[b:old; w=2]]\"]", """up: ['[[b:it''s "new"]]', "[[b:it's \\"new\\"; w=2]]"]"""),
+        ("up: '[x](b.md#old)'", """up: '[x](b.md#it''s%20"new")'"""),
+    ],
+)
+def test_a_name_with_quotes_leaves_the_properties_that_link_to_it_readable(line: str, after: str) -> None:
+    text = f"---\ntags: [a]\n{line}\nother: '[[b#x]]'\n---\n## item\n"
+    found, _ = repaired({"wiki/a.md": text, "wiki/b.md": '## it\'s "new"\n\ny\n\n## x\n'}, {"b:old": 'b:it\'s "new"'})
+    assert found == {"wiki/a.md": text.replace(line, after)}
+    graph = graph_of({**found, "wiki/b.md": '## it\'s "new"\n\n## x\n'})
+    assert {edge.state for edge in graph.edges()} == {"resolved"}
+    assert len(list(graph.edges())) == line.count("old") + 1
+
+
+def test_bytes_that_are_no_utf_8_do_not_keep_a_property_from_its_repair() -> None:
+    data = b"---\nwho: Jos\xe9\nup: '[[b#old]]'\n---\n"
+    sources = sources_of({"wiki/a.md": data, "wiki/b.md": b"## it's\n"})
+    plan = plan_repairs(sources, {"b:old": "b:it's"}, path_of=LAYOUT.wiki_path)
+    assert apply_fixes(data, plan.fixes) == data.replace(b"old", b"it''s")
+
+
 def test_links_to_attachments_are_none_of_a_repairs_business() -> None:
     _, plan = repaired({"wiki/a.md": "## item\n\n![[pic.png]] [[gone]]\n"}, {})
     assert [left.target for left in plan.left] == ["gone"]

@@ -10,9 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from wikimem.pages.page import Page, PageLink
+from wikimem.pages.page_links import file_text
 from wikimem.pages.relations import Relation
+from wikimem.text.decoding import replace_improper
+from wikimem.text.frontmatter import find_frontmatter
 from wikimem.text.link_forms import target_span
 from wikimem.text.links import Link, find_links
+from wikimem.text.property_links import property_links
 
 _LINE = re.compile(rb"([^\n\r]*)(?:\r\n|\n|\r|\Z)")
 
@@ -87,6 +91,30 @@ def locate_links(page: Page, data: bytes) -> Iterator[tuple[PageLink, Located | 
     for place in page.links:
         content = contents.get(place.source, "") if place.source is not None else None
         yield place, _locate(place, content, data, lines, searched)
+
+
+def quoted_form(data: bytes, located: Located, target: str, written: str) -> str | None:
+    """Return how `written`, which names `target`, is to be put where a link's target stands; None if it cannot be.
+
+    In a property it stands within quotes, which a quote in a name would end: all properties of the note would be lost.
+    The form is taken that YAML reads as just this link, every other one as before.
+    """
+    span, before, _ = find_frontmatter(data)
+    if span is None or not span.start <= located.start < span.end:
+        return written
+    links = _property_targets(before)
+    for form in (written, written.replace("'", "''"), written.replace("\\", "\\\\").replace('"', '\\"')):
+        put = form.encode("utf-8", "surrogateescape")
+        _, block, _ = find_frontmatter(data[: located.start] + put + data[located.end :])
+        changed = _property_targets(block)
+        pairs = [(old, new) for old, new in zip(links, changed, strict=False) if old != new]
+        if len(links) == len(changed) and pairs == [(located.place.link.target, target)]:
+            return form
+    return None
+
+
+def _property_targets(block: bytes) -> list[str]:
+    return [link.target for link in property_links(replace_improper(file_text(block)))]
 
 
 def apply_fixes(data: bytes, fixes: Iterable[Fix]) -> bytes:

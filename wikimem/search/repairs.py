@@ -11,7 +11,7 @@ from typing import Literal
 from wikimem.pages.items import RecallItem
 from wikimem.pages.page import Page, PageHeading, PageLink
 from wikimem.pages.relations import RELATIONS_FILE, Relation
-from wikimem.pages.repair import Fix, Left, Located, RepairPlan, hash_of, locate_links
+from wikimem.pages.repair import Fix, Left, Located, RepairPlan, hash_of, locate_links, quoted_form
 from wikimem.search.catalogue import Catalogue
 from wikimem.search.resolve import Resolution, Resolver, is_attachment
 from wikimem.text.link_forms import write_target
@@ -134,13 +134,19 @@ class _Planner:
             for place, located in locate_links(source.page, source.data):
                 if place not in wanted or (located is not None and located.start in done):
                     continue
-                written, goal = wanted[place]
+                target, goal = wanted[place]
                 if located is None:
-                    reason = "its place in the file cannot be told for sure"
-                    self.left.append(Left(source.page.path, place.line, place.link.target, reason, goal))
-                elif written != place.link.target:
+                    self._leave(source, place, "its place in the file cannot be told for sure", goal)
+                elif target != place.link.target:
                     done.add(located.start)
-                    yield _fix(source, located, write_target(place.link.syntax, written), goal, based_on)
+                    written = quoted_form(source.data, located, target, write_target(place.link.syntax, target))
+                    if written is None:
+                        self._leave(source, place, "its property cannot hold the new name", goal)
+                    else:
+                        yield _fix(source, located, written, goal, based_on)
+
+    def _leave(self, source: Source, place: PageLink, reason: str, goal: str) -> None:
+        self.left.append(Left(source.page.path, place.line, place.link.target, reason, goal))
 
     def _candidates(self, link: Link, goal: Resolution, *, by_address: bool) -> Iterator[str]:
         """Yield the ways to write the goal, in this link's syntax, the one nearest to what stands there first."""
