@@ -59,6 +59,31 @@ def test_a_renamed_item_takes_its_links_along_and_nothing_else_changes(link: str
 
 
 @pytest.mark.parametrize(
+    "name", ["a|b", "x; w=2", "a]]b", "see [[x]]", "foo\\", "(par) [br]", "[x](y)", "a ]", "|", "`c`"]
+)
+@pytest.mark.parametrize(
+    "link",
+    [
+        "[[b:old]]",
+        "[[b#old|al]]",
+        "[[old]]",
+        "[[old|al]]",
+        "[[old; w=3]]",
+        r"| [[old\|x]] |",
+        "[t](b.md#old)",
+        "<knowledge>b:old</knowledge>",
+    ],
+)
+def test_a_name_that_would_end_or_split_a_link_is_written_otherwise_or_left_to_a_person(link: str, name: str) -> None:
+    text, target = f"## item\n\n{link} [[b#x]]\n", f"## {name}\n\ny\n\n## x\n"
+    found, plan = repaired({"wiki/a.md": text, "wiki/b.md": target}, {"b:old": f"b:{name}"})
+    edges = list(graph_of({"wiki/a.md": found.get("wiki/a.md", text), "wiki/b.md": target}).edges())
+    goals = [edge.target for edge in edges if edge.state == "resolved" and edge.file == "wiki/a.md"]
+    assert goals == ([f"b:{name}", "b:x"] if found else ["b:x"])
+    assert bool(found) != any(one.path == "wiki/a.md" for one in plan.left)
+
+
+@pytest.mark.parametrize(
     ("line", "after"),
     [
         ("up: '[[b#old]]'", """up: '[[b#it''s "new"]]'"""),

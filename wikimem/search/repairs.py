@@ -15,7 +15,7 @@ from wikimem.pages.repair import Fix, Left, Located, RepairPlan, hash_of, locate
 from wikimem.search.catalogue import Catalogue
 from wikimem.search.resolve import Resolution, Resolver, is_attachment
 from wikimem.text.link_forms import write_target
-from wikimem.text.links import Link, LinkSyntax
+from wikimem.text.links import Link, LinkSyntax, find_links, render_link
 from wikimem.text.names import fold_heading, fold_name
 
 Style = Literal["obsidian", "native"]
@@ -116,7 +116,8 @@ class _Planner:
             return
         for written in self._candidates(place.link, goal, by_address=was is not None and _says(target, was)):
             found, _ = self._resolver.resolve(written, _syntax_of(place.link.syntax, written), path)
-            if (found.state, found.address, found.file) == ("resolved", goal.address, goal.file):
+            leads_there = (found.state, found.address, found.file) == ("resolved", goal.address, goal.file)
+            if leads_there and _reads_back(place.link, written):
                 self._wanted.setdefault(path, {})[place] = (written, goal.address or goal.file or "")
                 return
         what = goal.address or goal.file
@@ -218,6 +219,12 @@ def _syntax_of(syntax: LinkSyntax, target: str) -> LinkSyntax:
     if not hash_mark:
         return LinkSyntax.PLAIN
     return LinkSyntax.BLOCK if anchor.startswith("^") else LinkSyntax.HEADING
+
+
+def _reads_back(link: Link, target: str) -> bool:
+    """Tell whether a link with another target is read as just that: what a heading may hold can end or split a link."""
+    wanted = replace(link, target=target, syntax=_syntax_of(link.syntax, target))
+    return any(replace(one, start=link.start, end=link.end) == wanted for one in find_links(render_link(wanted)))
 
 
 def _pending(page: Page, now: Catalogue, before: Catalogue) -> Iterator[tuple[PageLink, Resolution]]:
