@@ -2,7 +2,7 @@
 
 import pytest
 
-from wikimem.text.links import LinkSyntax, WikiLink, find_links, find_links_with_problems, parse_wiki_links
+from wikimem.text.links import LinkSyntax, WikiLink, find_links, find_links_with_problems, parse_wiki_links, to_style
 
 
 def targets(text: str) -> list[str]:
@@ -192,3 +192,8 @@ def test_hostile_repetition_neither_stalls_the_reader_nor_hides_the_next_paragra
 @pytest.mark.parametrize("opening", ["<!--", "```", "~~~"])
 def test_what_is_never_closed_hides_the_rest_once(opening: str) -> None:
     assert targets("[[a]]\n" + f"{opening}\n" * 20_000 + "[[b]]") == ["a"] + ["b"] * (opening != "<!--")
+
+
+def test_a_url_between_double_brackets_is_no_item_to_be_restyled() -> None:
+    text = "[[https://example.org/a]] [[work:job]]"
+    assert to_style(text, "obsidian") == "[[https://example.org/a]] [[work#job]]"

@@ -169,7 +169,10 @@ def _obsidian_target(link: Link) -> str | None:
     if link.syntax is not LinkSyntax.NATIVE:
         return None
     category, _, name = link.target.partition(":")
-    return None if _NOT_IN_ANCHOR.search(name) or "%" in category else f"{category}#{name}"
+    # `[[https://…]]` names no item to anybody: it stays the URL that it is.
+    if name.startswith("//") or "%" in category or _NOT_IN_ANCHOR.search(name):
+        return None
+    return f"{category}#{name}"
 
 
 def _native_target(link: Link, category: str | None) -> str | None:
