@@ -10,6 +10,7 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -25,6 +26,9 @@ from wikimem_daemon.listening import Listener, adopt, bind
 
 _log = logging.getLogger("wikimem.daemon")
 
+_ANNOUNCE = "WIKIMEM_ANNOUNCE"
+"""What `wikimem serve`, which became this process, would say to who started it once the socket answers."""
+
 SWITCH_INTERVAL_S = 0.0005
 """How long a working thread may keep the loop waiting (concurrency.md: the default of 5 ms is p99 of a query)."""
 
@@ -33,11 +37,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the daemon; return its exit status."""
     chosen = _arguments(arguments)
     logs.setup(chosen.log_level, vault=chosen.vault or "")
+    announcement = os.environ.pop(_ANNOUNCE, "")
     watchdog.trace_on_abort()
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     passed = adopt(systemd.listen_fds())
     try:
-        return _serve(chosen.vault, passed)
+        return _serve(chosen.vault, passed, announcement)
     except WikimemError as error:
         return _give_up(error, passed)
 
@@ -49,7 +54,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _serve(vault: str | None, passed: Listener | None) -> int:
+def _serve(vault: str | None, passed: Listener | None, announcement: str) -> int:
     def load() -> config.Settings:
         return config.load(vault, env=os.environ, cwd=Path.cwd(), require=False)
 
@@ -61,10 +66,21 @@ def _serve(vault: str | None, passed: Listener | None) -> int:
     hold.take()
     try:
         listener = passed or bind(settings.socket_path)
-        daemon = Daemon(settings, listener, Gate(within_descriptors(Limits())), load, hold)
+        daemon = Daemon(settings, listener, Gate(within_descriptors(Limits())), load, hold, lambda: _say(announcement))
         return asyncio.new_event_loop().run_until_complete(daemon.run())
     finally:
         hold.release()
+
+
+def _say(announcement: str) -> None:
+    """Print the announcement; a standard output that is closed stops nobody.
+
+    Not through `sys.stdout`'s buffer: what a closed pipe did not take would fail again at the end. As bytes: a path
+    stays what it is, whatever the terminal's encoding.
+    """
+    if announcement and sys.stdout is not None:
+        with suppress(OSError):
+            os.write(sys.stdout.fileno(), os.fsencode(announcement) + b"\n")
 
 
 def _give_up(error: WikimemError, passed: Listener | None) -> int:

@@ -45,13 +45,14 @@ _STARTING: DegradedPart = {"code": "starting", "detail": "The vault is about to 
 
 @dataclass(slots=True)
 class Daemon:
-    """One vault's daemon. `load` reads the configuration again, for a reload."""
+    """One vault's daemon. `load` reads the configuration again, for a reload; `announce` is called once it answers."""
 
     settings: Settings
     listener: Listener
     gate: Gate
     load: Callable[[], Settings]
     hold: Hold
+    announce: Callable[[], None]
     process: status_page.Process = field(default_factory=status_page.Process)
     _exit_status: int = 0
     _vault: OpenedVault | None = None
@@ -71,6 +72,7 @@ class Daemon:
         await self._server.start(self.listener.sock)
         systemd.ready(f"reading {self.settings.path}")
         _log.info("serving the vault %s", self.settings.path, extra={"event": "daemon.serving"})
+        self.announce()
         opening = asyncio.create_task(self._open())
         probes = {"reconcile": self._progress, "writer": self._writing}
         watchdog = asyncio.create_task(from_environment(probes).run())

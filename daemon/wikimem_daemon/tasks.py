@@ -33,7 +33,11 @@ class BackgroundTask:
             return {"accepted": True, "task": self._name, "detail": "It is running already."}
         self._state, self._started_at, self._finished_at, self._detail = "running", utc_now(), None, ""
         self._task = asyncio.create_task(self._run(work))
-        return {"accepted": True, "task": self._name, "detail": "GET /v1/status shows how far it is."}
+        return {
+            "accepted": True,
+            "task": self._name,
+            "detail": "`wikimem status`, or GET /v1/status, shows how far it is.",
+        }
 
     async def _run(self, work: Callable[[], Awaitable[str]]) -> None:
         try:

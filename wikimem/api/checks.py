@@ -39,7 +39,7 @@ Check = Callable[[str, object], object]
 
 
 def _refuse(name: str, wanted: str) -> InvalidInput:
-    return InvalidInput(f"{name!r} must be {wanted}.", hint="See GET /openapi.json for what each call takes.")
+    return InvalidInput(f"{name!r} must be {wanted}.", hint="See the command's `--help`, or GET /openapi.json.")
 
 
 def _text(name: str, value: object) -> str:

@@ -4,6 +4,7 @@ They touch memory only, but for `history` and `journal`, which read the state an
 """
 
 import difflib
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -56,7 +57,9 @@ class Reading:
         started = time.perf_counter()
         explain, hits = params["explain"], params["limit"]
         if hits > MAX_HITS:
-            raise InvalidInput(f"`limit` is at most {MAX_HITS:,} hits.", hint="List everything with GET /v1/items.")
+            raise InvalidInput(
+                f"`limit` is at most {MAX_HITS:,} hits.", hint="List everything: `wikimem ls`, or GET /v1/items."
+            )
         found = self.index.retrieve(
             params["query"],
             hits,
@@ -235,14 +238,16 @@ class Reading:
 
     def _near(self, address: Address) -> str:
         if is_day(address.category):
-            return "List the day's entries: GET /v1/diary."
+            return f"List the day's entries: `wikimem diary --date {address.category}`, or GET /v1/diary."
         names = [item.name for item in self.index.items(address.category)]
         if names:
             near = difflib.get_close_matches(address.name, names[:_NEAR_AMONG], 1, 0.5)
-            return f"Did you mean {address.category}:{near[0]}?" if near else "List the category: GET /v1/items."
+            listed = f"List the category: `wikimem ls {shlex.quote(address.category)}`, or GET /v1/items."
+            return f"Did you mean {address.category}:{near[0]}?" if near else listed
         categories = [name for name, _ in self.index.categories()]
         near = difflib.get_close_matches(address.category, categories[:_NEAR_AMONG], 1, 0.5)
-        return f"Did you mean the category {near[0]}?" if near else "List what there is: GET /v1/categories."
+        listed = "List what there is: `wikimem ls`, or GET /v1/categories."
+        return f"Did you mean the category {near[0]}?" if near else listed
 
     def _content(self, address: str) -> str:
         item = self.index.get(address)

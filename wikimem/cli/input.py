@@ -7,9 +7,20 @@ from wikimem.errors import InvalidContent
 
 
 def content_from(given: str | None) -> str:
-    """Return the content that was given, or all of standard input when it is None or `-`."""
-    if given is not None and given != "-":
-        return given
+    """Return the content that was given, or all of standard input when it is None or `-`.
+
+    Raises InvalidContent for nothing but white space: a command before the pipe that failed must not blank an item.
+    """
+    content = _piped() if given is None or given == "-" else given
+    if not content.strip():
+        raise InvalidContent(
+            f"{'standard input' if given in {None, '-'} else 'the content'} is empty; nothing was written",
+            hint="give the text as the last argument or on standard input; `wikimem remove` takes an item out",
+        )
+    return content
+
+
+def _piped() -> str:
     if sys.stdin.isatty():
         note("reading the content from here; end it with Ctrl-D on a line of its own")
     data = sys.stdin.buffer.read()

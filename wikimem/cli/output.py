@@ -91,7 +91,10 @@ def fail_usage(error: click.ClickException) -> int:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "wikimem"
     message = error.format_message()
-    print_error(message[:1].lower() + message[1:], f"see `{path} --help`")
+    hint = f"see `{path} --help`"
+    if isinstance(error, click.NoSuchOption) and context is not None and isinstance(context.command, click.Group):
+        hint = f"options go after the command, as `wikimem ls --vault PATH`; {hint}"
+    print_error(message[:1].lower() + message[1:], hint)
     return error.exit_code if isinstance(error, click.UsageError) else 1
 
 

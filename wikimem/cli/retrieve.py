@@ -13,7 +13,12 @@ from wikimem.errors import UsageError
 @click.command()
 @click.argument("query", nargs=-1)
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="So many hits, before links are followed.")
-@click.option("--budget", type=click.IntRange(min=1), metavar="TOKENS", help="Cut the answer at so many tokens.")
+@click.option(
+    "--budget",
+    type=click.IntRange(min=1),
+    metavar="TOKENS",
+    help="Cut the answer at so many tokens; its first entry is kept whatever its size.",
+)
 @click.option("--no-links", is_flag=True, help="Leave out what the hits link to.")
 @click.option("--explain", is_flag=True, help="Say what each signal gave, and what was cut.")
 @click.option("--from", "start", metavar="DAY", help="Let the diary in, from this day (YYYY-MM-DD) on.")

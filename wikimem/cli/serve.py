@@ -1,24 +1,24 @@
 """`wikimem serve` (and `wikimemd`): become the daemon.
 
 This process execs `python -m wikimem_daemon`: the process id stays (systemd watches it), and the library never imports
-the daemon.
+the daemon. What is to be said when the socket answers is handed over in the environment.
 """
 
 import json
 import os
 import shlex
-import shutil
 import sys
 from pathlib import Path
 
 import click
 
 from wikimem.cli.options import vault_option
-from wikimem.cli.output import print_json
 from wikimem.config import Settings, load
 from wikimem.errors import ConfigError
 from wikimem.store.locks import VaultLock, vault_key
 
+_ANNOUNCE = "WIKIMEM_ANNOUNCE"
+"""Read and removed by the daemon, which prints it when its socket answers: what is pasted sooner would fail."""
 _LEVELS = ("debug", "info", "notice", "warning", "error", "critical")
 
 
@@ -42,8 +42,8 @@ def serve(log_level: str, vault: str | None, *, as_json: bool) -> None:
         raise
     if not activated:
         _refuse_second(settings)
-    _announce(settings, as_json=as_json)
-    _become(settings.name if settings.configured else str(settings.path), log_level)
+    announcement = _announcement(settings, as_json=as_json)
+    _become(settings.name if settings.configured else str(settings.path), log_level, announcement)
 
 
 def _refuse_second(settings: Settings) -> None:
@@ -53,36 +53,36 @@ def _refuse_second(settings: Settings) -> None:
     lock.release()
 
 
-def _announce(settings: Settings, *, as_json: bool) -> None:
-    """Print what is served, and two lines to paste into another terminal."""
+def _announcement(settings: Settings, *, as_json: bool) -> str:
+    """Return what is served, and two lines to paste into any other terminal."""
     if as_json:
-        print_json({"vault": settings.name, "path": str(settings.path), "socket": str(settings.socket_path)})
-    else:
-        body = json.dumps({"query": "what do I like?"})
-        vault = shlex.quote(settings.name if settings.configured else str(settings.path))
-        click.echo(f"serving the vault {settings.path} on {settings.socket_path}")
-        click.echo("ask it from another terminal:")
-        click.echo(
-            f"  curl --unix-socket {shlex.quote(str(settings.socket_path))} -s http://wikimem/v1/retrieve"
-            f" -H 'Content-Type: application/json' -d {shlex.quote(body)}"
+        told = {"vault": settings.name, "path": str(settings.path), "socket": str(settings.socket_path)}
+        return json.dumps(told, ensure_ascii=False, indent=2)
+    question = "what do I like?"
+    body = shlex.quote(json.dumps({"query": question}))
+    curl = f"curl --unix-socket {shlex.quote(str(settings.socket_path))} -sS http://wikimem/v1/retrieve"
+    return "\n".join(
+        (
+            f"serving the vault {settings.path} on {settings.socket_path}",
+            "ask it from another terminal:",
+            f"  {curl} -H 'Content-Type: application/json' -d {body}",
+            f"  {_own_command()} retrieve --vault {shlex.quote(str(settings.path))} {shlex.quote(question)}",
         )
-        click.echo(f"  {_own_command()} retrieve --vault {vault} {shlex.quote('what do I like?')}")
-    sys.stdout.flush()  # exec drops what is buffered
+    )
 
 
 def _own_command() -> str:
-    """Return `wikimem` as it can be typed: its name where the PATH leads to this one, else its path."""
-    beside = Path(sys.argv[0]).absolute().with_name("wikimem")
-    found = shutil.which("wikimem")
-    if found is not None and Path(found).resolve() == beside.resolve():
-        return "wikimem"
-    cwd = Path.cwd()
-    return shlex.quote(str(beside.relative_to(cwd) if beside.is_relative_to(cwd) else beside))
+    """Return the absolute path of `wikimem`: the other terminal's PATH and working directory are its own."""
+    for program in (Path(sys.argv[0]), Path(sys.executable)):
+        beside = program.absolute().with_name("wikimem")
+        if beside.is_file() and os.access(beside, os.X_OK):
+            return shlex.quote(str(beside))
+    return f"{shlex.quote(sys.executable)} -c 'from wikimem.cli import main; main()'"
 
 
-def _become(vault: str | None, log_level: str) -> None:
+def _become(vault: str | None, log_level: str, announcement: str = "") -> None:
     """Replace this process by the daemon. `-P`: a `wikimem` folder in the working directory is not imported."""
     command = [sys.executable, "-P", "-m", "wikimem_daemon", "--log-level", log_level]
     if vault is not None:
         command += ["--vault", vault]
-    os.execv(sys.executable, command)  # noqa: S606 - no shell on purpose
+    os.execve(sys.executable, command, {**os.environ, _ANNOUNCE: announcement})  # noqa: S606 - no shell on purpose
