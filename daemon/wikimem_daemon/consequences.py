@@ -199,10 +199,10 @@ class Consequences:
     def _welcome(self, batch: _Batch) -> None:
         pairs, added = self._pool.pair(batch.added)
         for held, one in pairs:
-            self._gone.pop(held.id, None)
+            gone = self._gone.pop(held.id, None)
             self.unsaved.came_back(held.id)
             batch.ids[one.path][one.item.name, one.item.ordinal] = held.id
-            batch.changes += self._changed(held, one.item, batch.causes[one.path])
+            batch.changes += self._changed(held, one.item, batch.causes[one.path], gone.cause if gone else None)
         for one in added:
             item_id = self._new_id()
             batch.ids[one.path][one.item.name, one.item.ordinal] = item_id
@@ -213,25 +213,33 @@ class Consequences:
             if held.id in self._gone:
                 self._went(held, effect.cause, batch)
 
-    def _changed(self, held: Held, item: RecallItem, cause: Cause) -> list[tuple[Change, str | None]]:
+    def _changed(
+        self, held: Held, item: RecallItem, cause: Cause, went: Cause | None = None
+    ) -> list[tuple[Change, str | None]]:
+        """Return the change of an item, if it is one. `went`: what had taken the item away before it came again."""
         old = held.item
         if old.address == item.address and old.content == item.content:
             return []
         renamed = old.address != item.address
         self._forget_recent(held.id)
-        self._keep_prior(held, item, "rename" if renamed else "update", cause)
+        self._keep_prior(held, item, "rename" if renamed else "update", cause, went)
         action: Literal["rename", "update"] = "rename" if renamed else "update"
         return [(self._change(held.id, action, item, old.address if renamed else None, cause), None)]
 
-    def _keep_prior(self, held: Held, item: RecallItem, action: Ending, cause: Cause) -> None:
-        """Keep the text that an edit replaced, unless it is a moment of somebody's typing that the new text holds."""
+    def _keep_prior(self, held: Held, item: RecallItem, action: Ending, cause: Cause, went: Cause | None) -> None:
+        """Keep the text that an edit replaced, unless it is a moment of somebody's typing that the new text holds.
+
+        The store keeps what its own writes replace, but not what was gone from the file by then: that is kept here.
+        """
         now = self._now()
         age = now - self._young.get(held.id, float("-inf"))
         self._young[held.id] = now
         if held.item.address != item.address:
             self.unsaved.history.append(Renamed(held.item.address, item.address, item.name))
-        if cause != "api" and not is_typing(age, held.item.content, item.content):
-            self.unsaved.history.append(self._prior(held, item.address, action, cause))
+        typed = cause != "api" and is_typing(age, held.item.content, item.content)
+        ended_by = went if cause == "api" and went is not None else cause
+        if ended_by != "api" and not typed:
+            self.unsaved.history.append(self._prior(held, item.address, action, ended_by))
 
     def _prior(self, held: Held, address: str, action: Ending, cause: Cause) -> PriorText:
         """Return the record of a text that ended. It is found where its item is now, under the name it had then."""

@@ -60,36 +60,46 @@ class CopyingLoop:
 
     def _carry(self, path: str, source: Path, target: Path, wanted: str | None, replaced: str | None) -> int:
         """Bring one file over, if both sides are still as they were seen."""
-        if _digest(target / path) != replaced or _digest(source / path) != wanted:
-            return 0
         if wanted is None:
-            (target / path).unlink()
-        else:
-            data, stamp = (source / path).read_bytes(), (source / path).stat()
-            if hashlib.sha256(data).hexdigest() != wanted:
+            if _digest(target / path) != replaced or _digest(source / path) is not None:
                 return 0
-            temporary = (target / path).with_name(f".syncing-{(target / path).name}")
-            temporary.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(data)
-            os.utime(temporary, ns=(stamp.st_mtime_ns, stamp.st_mtime_ns))
-            temporary.replace(target / path)
+            (target / path).unlink(missing_ok=True)
+            self._agree(path, None)
+            return 1
+        temporary = (target / path).with_name(f".syncing-{(target / path).name}")
+        temporary.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            data, stamp = (source / path).read_bytes(), (source / path).stat()
+        except FileNotFoundError:
+            return 0  # a temporary file of somebody's save, say: the next look tells
+        temporary.write_bytes(data)
+        os.utime(temporary, ns=(stamp.st_mtime_ns, stamp.st_mtime_ns))
+        if hashlib.sha256(data).hexdigest() != wanted or _digest(target / path) != replaced:
+            temporary.unlink()
+            return 0
+        temporary.replace(target / path)
         self._agree(path, wanted)
         return 1
 
     def _conflict(self, path: str, left: str, right: str) -> int:
-        """Both changed: the newer one keeps the name, the other one becomes a conflict copy on its own side."""
+        """Both changed: the newer one keeps the name, the other one becomes a conflict copy on its own side.
+
+        The name is never missing in between: a program that wrote then would begin a new note.
+        """
         try:
             newer_is_left = (self.one / path).stat().st_mtime_ns >= (self.other / path).stat().st_mtime_ns
+            winner, loser = (self.one, self.other) if newer_is_left else (self.other, self.one)
+            kept = (loser / path).read_bytes()
         except FileNotFoundError:
             return 0
-        winner, loser = (self.one, self.other) if newer_is_left else (self.other, self.one)
-        if _digest(self.one / path) != left or _digest(self.other / path) != right:
+        wanted, replaced = (left, right) if newer_is_left else (right, left)
+        if hashlib.sha256(kept).hexdigest() != replaced or _digest(winner / path) != wanted:
             return 0
         self.conflicts += 1
         stem, dot, suffix = Path(path).name.rpartition(".")
         copy = (loser / path).with_name(f"{stem}.sync-conflict-20260721-{self.conflicts:06}-ABCDEFG{dot}{suffix}")
-        (loser / path).rename(copy)
-        return 1 + self._carry(path, winner, loser, left if newer_is_left else right, None)
+        copy.write_bytes(kept)
+        return 1 + self._carry(path, winner, loser, wanted, replaced)
 
 
 def _digest(path: Path) -> str | None:

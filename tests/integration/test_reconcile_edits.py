@@ -14,8 +14,10 @@ import pytest
 from tests.reconciling import living, new_vault
 from tests.savers import SAVERS, Gardener, by_vim
 from wikimem.pages.changes import Change
+from wikimem.store.files import bytes_hash
 from wikimem_daemon.choose import Choice
 from wikimem_daemon.native import NativeWatcher
+from wikimem_daemon.ownwrites import OwnWrites
 from wikimem_daemon.polling import PollingWatcher
 from wikimem_daemon.watcher import Watcher
 
@@ -289,6 +291,25 @@ def test_a_text_that_somebody_cuts_while_typing_is_kept(tmp_path: Path) -> None:
                 await life.fresh()
                 await life.after(2)
             await life.until(lambda: ("update", "sea", f"short {LONG}") in life.history("a:sea"))
+
+    asyncio.run(run())
+
+
+def test_a_text_that_went_on_disk_is_kept_when_its_name_is_written_again_before_the_removal_is_told(
+    tmp_path: Path,
+) -> None:
+    async def run() -> None:
+        own = OwnWrites()
+        async with living(new_vault(tmp_path), tmp_path / "state.db", own=own) as life:
+            life.write("wiki/a.md", "## sea\n\nthe first text\n\n## hill\n\nstays\n")
+            await life.fresh()
+            life.write("wiki/a.md", "## hill\n\nstays\n")
+            await life.fresh()
+            data = "## hill\n\nstays\n\n## sea\n\nthe first text, more or less\n"
+            own.expect("wiki/a.md", bytes_hash(data.encode()))
+            life.write("wiki/a.md", data)
+            life.reconciler.note_write("wiki/a.md")
+            await life.until(lambda: life.history("a:sea") == [("update", "sea", "the first text")], "the history")
 
     asyncio.run(run())
 
