@@ -14,9 +14,11 @@ from wikimem.pages.changes import Cause, Change
 from wikimem.pages.items import RecallItem
 from wikimem.store.history import Ending, PriorText
 from wikimem.store.manifest import FileEntry, GoneRow
+from wikimem.store.stale_buffers import Gone
 from wikimem_daemon.feed import Feed
 from wikimem_daemon.identity import Held, Inode, New, Pool, diff_file
 from wikimem_daemon.plan import GRACE_MASS_S, GRACE_SHORTENED_S, Loss, grace, is_mass_loss, is_shrunk, is_typing
+from wikimem_daemon.stale import Undone
 from wikimem_daemon.unsaved import Renamed, Unsaved
 
 _log = logging.getLogger("wikimem.changes")
@@ -148,8 +150,10 @@ class Consequences:
             if len(due) == _TELL_AT_ONCE:
                 break
         for item_id in due:
-            gone = self._gone.pop(item_id)
-            self._tell_removed(self._pool.take(item_id), gone.cause)
+            gone, held = self._gone.pop(item_id), self._pool.take(item_id)
+            self._tell_removed(held, gone.cause)
+            if not gone.whole and gone.cause != "api":
+                self.unsaved.undone.append(Undone(held.path, Gone(held.item.address, held.item.hash, None)))
         if not self._gone:
             self._warned_mass = False
         self._earliest = min((gone.due for gone in self._gone.values()), default=None)
@@ -236,6 +240,8 @@ class Consequences:
         self._young[held.id] = now
         if held.item.address != item.address:
             self.unsaved.history.append(Renamed(held.item.address, item.address, item.name))
+        elif cause != "api":
+            self.unsaved.undone.append(Undone(held.path, Gone(item.address, held.item.hash, item.hash)))
         typed = cause != "api" and is_typing(age, held.item.content, item.content)
         ended_by = went if cause == "api" and went is not None else cause
         if ended_by != "api" and not typed:

@@ -34,6 +34,7 @@ from wikimem_daemon.placing import Placing
 from wikimem_daemon.saver import Saver
 from wikimem_daemon.sidebands import Sidebands
 from wikimem_daemon.slices import Around, Slices
+from wikimem_daemon.stale import StaleBuffers
 from wikimem_daemon.survey import SurveyedDisk, Surveyor, Surveys
 from wikimem_daemon.tree import Tree
 from wikimem_daemon.unsaved import Keeper
@@ -86,9 +87,9 @@ class Reconciler:
         self._manifest = Manifest(state)
         self.feed = Feed(state)
         self._consequences = Consequences(self.feed, now=self._clock.monotonic, ts=self._ts, new_id=new_id)
-        self._saver = Saver(
-            self._consequences, self.feed, Keeper(state, self._manifest, History(state), self.feed.save)
-        )
+        self._stale = StaleBuffers(state, self._clock.wall_ns)
+        keeper = Keeper(state, self._manifest, History(state), self.feed.save, self._stale.look)
+        self._saver = Saver(self._consequences, self.feed, keeper)
         limit = layout.max_file_bytes if max_file_bytes is None else max_file_bytes
         self._raw = Disk(root, max_bytes=limit, wall_ns=self._clock.wall_ns, racy_ns=racy_ns_on(root))
         self._disk = SurveyedDisk(self._raw)
@@ -314,7 +315,14 @@ class Reconciler:
             removals_waiting=self._consequences.waiting,
             degraded=shorten(degraded),
             problems=tuple(
-                sorted([*self._tree.problems.items(), *self._mirror.problems.items()], key=lambda found: found[0])
+                sorted(
+                    [
+                        *self._tree.problems.items(),
+                        *self._mirror.problems.items(),
+                        *self._stale.problems(self._index.pages),
+                    ],
+                    key=lambda found: found[0],
+                )
             ),
         )
 

@@ -7,6 +7,7 @@ from wikimem.store.changes import FeedRow
 from wikimem.store.history import History, PriorText
 from wikimem.store.manifest import FileEntry, GoneRow, Manifest
 from wikimem.store.state import State
+from wikimem_daemon.stale import Undone
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +28,11 @@ class Unsaved:
     dropped: set[str] = field(default_factory=set)
     gone: dict[str, GoneRow] = field(default_factory=dict)
     back: set[str] = field(default_factory=set)
+    undone: list[Undone] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         """Say whether there is something to keep."""
-        return bool(self.history or self.files or self.dropped or self.gone or self.back)
+        return bool(self.history or self.files or self.dropped or self.gone or self.back or self.undone)
 
     def put(self, entry: FileEntry, body: bytes) -> None:
         """Keep a file and its bytes."""
@@ -60,7 +62,12 @@ class Unsaved:
     def behind(self, older: "Unsaved") -> "Unsaved":
         """Return one batch of an older one that could not be written and this newer one."""
         joined = Unsaved(
-            [*older.history, *self.history], dict(older.files), set(older.dropped), dict(older.gone), set(older.back)
+            [*older.history, *self.history],
+            dict(older.files),
+            set(older.dropped),
+            dict(older.gone),
+            set(older.back),
+            [*older.undone, *self.undone],
         )
         for path in self.dropped:
             joined.drop(path)
@@ -84,6 +91,7 @@ class Keeper:
     manifest: Manifest
     history: History
     save_rows: Callable[[list[FeedRow]], None]
+    look_at_undone: Callable[[list[Undone]], None]
 
     def keep(self, unsaved: Unsaved, rows: list[FeedRow]) -> None:
         """Write a batch in one transaction. Raises `HistoryUnavailable`; then nothing of it is kept."""
@@ -93,6 +101,7 @@ class Keeper:
                     self.history.rename(one.old, one.new, one.name)
                 elif not self._is_kept(one):
                     self.history.record_many([one])
+            self.look_at_undone(unsaved.undone)
             self.manifest.drop(unsaved.dropped)
             self.manifest.put((entry, body) for entry, body in unsaved.files.values() if body is not None)
             self.manifest.restamp(entry for entry, body in unsaved.files.values() if body is None)
