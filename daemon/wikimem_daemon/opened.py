@@ -188,6 +188,7 @@ def make_store(settings: Settings, opened: OpenedState, own: OwnWrites) -> Memor
         state=opened.state if opened.degraded is None else None,
         wrap_files=lambda files: AnnouncingFiles(files, own),
         history_settings=settings.history,
+        derived=settings.derived,
     )
 
 

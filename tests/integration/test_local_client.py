@@ -219,3 +219,17 @@ def test_a_note_over_the_size_limit_is_served_by_neither(served: Served) -> None
     assert bare(client.categories()) == bare(served.start().client().categories())
     served.write("wiki/daily_life.md", "## beach\n\nBack.\n")
     assert [one["address"] for one in client.items()["items"]] == ["daily_life:beach", *expected]
+
+
+def test_the_users_own_file_says_where_the_journal_goes(tmp_path: Path) -> None:
+    with serving(tmp_path) as one:
+        folder = tmp_path / "config" / "wikimem"
+        folder.mkdir(parents=True)
+        (folder / "config.toml").write_text(
+            f'[vaults.notes]\npath = "{one.vault}"\n\n[vaults.notes.vault]\nderived = "state"\n'
+        )
+        local(one).put_item("work", "job", "text")
+        assert not list(one.vault.rglob("journal*.jsonl"))
+        one.start().client().put_item("work", "job", "text of the daemon's")
+        assert not list(one.vault.rglob("journal*.jsonl"))
+        assert len(local(one).journal(10, merged=False)["entries"]) == 2

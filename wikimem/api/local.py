@@ -75,6 +75,7 @@ class LocalClient:
             layout=settings.layout,
             state_dir=settings.state_dir,
             history_settings=settings.history,
+            derived=settings.derived,
         )
         self._operations: Operations | None = None
         self._scanner: Scanner | None = None
