@@ -45,6 +45,9 @@ FORMATS = (
     "YYYY-DDD",
     "YYYY [week] W, MM-DD",
     "GGGG-[W]WW-E YYYY-MM-DD",
+    "GGGG-[W]WW-E",
+    "GG/W dddd",
+    "GGGG WW d",
     "Q YYYY Mo Do",
     "[YYYY] YYYY.MM.DD",
 )

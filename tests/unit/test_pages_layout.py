@@ -185,6 +185,10 @@ def test_settings_that_cannot_be_read_are_reported() -> None:
         ("YYYY/[W]WW/YYYY-MM-DD", "2026/W27/2026-07-01"),
         ("GGGG Q E YYYYMMDD", "2026 3 3 20260701"),
         ("YYYY年M月D日", "2026年7月1日"),
+        ("GGGG-[W]WW-E", "2026-W27-3"),
+        ("GG/W dddd", "26/27 Wednesday"),
+        ("GGGG [week] WW, ddd", "2026 week 27, Wed"),
+        ("GGGG-WW-d", "2026-27-3"),
     ],
 )
 def test_moment_formats_show_a_day(text: str, path: str) -> None:
@@ -201,6 +205,15 @@ def test_ordinals_are_english(day: int, shown: str) -> None:
     form = parse_day_format("YYYY MM Do")
     assert form is not None
     assert form.path(date(2026, 7, day)) == f"2026 07 {shown}"
+
+
+def test_a_week_names_its_days_over_the_turn_of_the_year() -> None:
+    form = parse_day_format("GGGG-[W]WW-E")
+    assert form is not None
+    assert form.path(date(2027, 1, 3)) == "2026-W53-7"
+    assert form.day("2026-W53-7") == date(2027, 1, 3)
+    assert form.day("2025-W53-1") is None  # 2025 has 52 weeks
+    assert parse_day_format("GGGG-[W]WW") is None
 
 
 def test_two_digit_years_are_moments() -> None:

@@ -1,7 +1,7 @@
 """Obsidian's daily-note formats: moment.js tokens, mapped to a path and back where they name a day.
 
-A format maps to days when it holds a year and either month and day or the day of the year. What else it shows (the
-weekday's name, a week number) must agree, so that exactly one path stands for a day. Month and weekday names are
+A format maps to days when it holds a year and either month and day or the day of the year, or an ISO year with its week
+and the weekday. What else it shows must agree, so that exactly one path stands for a day. Month and weekday names are
 English: which language a person's Obsidian runs in stands nowhere in the vault.
 """
 
@@ -61,6 +61,8 @@ class _Token:
         return self.pattern.startswith("[0-9]{1,")
 
 
+_ISO_YEAR, _ISO_SHORT_YEAR, _ISO_WEEK = ("iso_year", "iso_short_year", "iso_week")
+_ISO_WEEKDAY, _WEEKDAY, _WEEKDAY_NAME = ("iso_weekday", "weekday", "weekday_name")
 _YEAR, _SHORT_YEAR, _MONTH, _MONTH_NAME, _MONTH_SHORT, _DAY, _YEARDAY = (
     "year",
     "short_year",
@@ -88,17 +90,17 @@ _TOKENS = {
     "DDD": _Token(lambda day: f"{_day_of_year(day)}", _NUMBER, _YEARDAY),
     "DDDo": _Token(lambda day: _ordinal(_day_of_year(day)), _ORDINAL, _YEARDAY),
     "DDDD": _Token(lambda day: f"{_day_of_year(day):03}", r"[0-9]{3}", _YEARDAY),
-    "d": _Token(lambda day: f"{_weekday(day)}", r"[0-6]"),
-    "do": _Token(lambda day: _ordinal(_weekday(day)), _ORDINAL),
-    "dd": _Token(lambda day: _WEEKDAYS[_weekday(day)][:2], "|".join(name[:2] for name in _WEEKDAYS)),
-    "ddd": _Token(lambda day: _WEEKDAYS[_weekday(day)][:3], "|".join(name[:3] for name in _WEEKDAYS)),
-    "dddd": _Token(lambda day: _WEEKDAYS[_weekday(day)], "|".join(_WEEKDAYS)),
-    "E": _Token(lambda day: f"{day.isoweekday()}", r"[1-7]"),
-    "W": _Token(lambda day: f"{day.isocalendar().week}", r"[0-9]{1,2}"),
-    "Wo": _Token(lambda day: _ordinal(day.isocalendar().week), _ORDINAL),
-    "WW": _Token(lambda day: f"{day.isocalendar().week:02}", r"[0-9]{2}"),
-    "GGGG": _Token(lambda day: f"{day.isocalendar().year:04}", r"[0-9]{4}"),
-    "GG": _Token(lambda day: f"{day.isocalendar().year % 100:02}", r"[0-9]{2}"),
+    "d": _Token(lambda day: f"{_weekday(day)}", r"[0-6]", _WEEKDAY),
+    "do": _Token(lambda day: _ordinal(_weekday(day)), _ORDINAL, _WEEKDAY),
+    "dd": _Token(lambda day: _WEEKDAYS[_weekday(day)][:2], "|".join(name[:2] for name in _WEEKDAYS), _WEEKDAY_NAME),
+    "ddd": _Token(lambda day: _WEEKDAYS[_weekday(day)][:3], "|".join(name[:3] for name in _WEEKDAYS), _WEEKDAY_NAME),
+    "dddd": _Token(lambda day: _WEEKDAYS[_weekday(day)], "|".join(_WEEKDAYS), _WEEKDAY_NAME),
+    "E": _Token(lambda day: f"{day.isoweekday()}", r"[1-7]", _ISO_WEEKDAY),
+    "W": _Token(lambda day: f"{day.isocalendar().week}", r"[0-9]{1,2}", _ISO_WEEK),
+    "Wo": _Token(lambda day: _ordinal(day.isocalendar().week), _ORDINAL, _ISO_WEEK),
+    "WW": _Token(lambda day: f"{day.isocalendar().week:02}", r"[0-9]{2}", _ISO_WEEK),
+    "GGGG": _Token(lambda day: f"{day.isocalendar().year:04}", r"[0-9]{4}", _ISO_YEAR),
+    "GG": _Token(lambda day: f"{day.isocalendar().year % 100:02}", r"[0-9]{2}", _ISO_SHORT_YEAR),
 }
 
 
@@ -148,7 +150,12 @@ def parse_day_format(text: str) -> DayFormat | None:
 def _names_a_day(parts: set[str]) -> bool:
     year = parts & {_YEAR, _SHORT_YEAR}
     month = parts & {_MONTH, _MONTH_NAME, _MONTH_SHORT}
-    return bool(year and (_YEARDAY in parts or (month and _DAY in parts)))
+    return bool(year and (_YEARDAY in parts or (month and _DAY in parts))) or _names_by_week(parts)
+
+
+def _names_by_week(parts: set[str]) -> bool:
+    weekday = parts & {_ISO_WEEKDAY, _WEEKDAY, _WEEKDAY_NAME}
+    return bool(parts & {_ISO_YEAR, _ISO_SHORT_YEAR} and _ISO_WEEK in parts and weekday)
 
 
 def _is_path(pieces: list[str | _Token]) -> bool:
@@ -172,11 +179,12 @@ def _is_ambiguous(pieces: list[str | _Token]) -> bool:
 
 def _date(values: dict[str, str]) -> date | None:
     number = {part: int(digits[0]) for part, text in values.items() if (digits := re.findall("[0-9]+", text))}
-    year = number.get(_YEAR)
-    if year is None:  # moment reads 69 to 99 as 1969 to 1999
-        short = number[_SHORT_YEAR]
-        year = short + (1900 if short >= 69 else 2000)
     try:
+        if not {_YEAR, _SHORT_YEAR} & set(values):
+            return date.fromisocalendar(
+                _year(number, _ISO_YEAR, _ISO_SHORT_YEAR), number[_ISO_WEEK], _iso_weekday(values)
+            )
+        year = _year(number, _YEAR, _SHORT_YEAR)
         if _YEARDAY in number:
             if not 1 <= number[_YEARDAY] <= 365 + isleap(year):
                 return None
@@ -184,6 +192,20 @@ def _date(values: dict[str, str]) -> date | None:
         return date(year, _month(values, number), number[_DAY])
     except (ValueError, OverflowError):
         return None
+
+
+def _year(number: dict[str, int], full: str, short: str) -> int:
+    """Return the year; of two digits moment reads 69 to 99 as 1969 to 1999."""
+    return number[full] if full in number else number[short] + (1900 if number[short] >= 69 else 2000)
+
+
+def _iso_weekday(values: dict[str, str]) -> int:
+    if _ISO_WEEKDAY in values:
+        return int(values[_ISO_WEEKDAY])
+    if _WEEKDAY_NAME in values:
+        name = values[_WEEKDAY_NAME]
+        return next(index for index, day in enumerate(_WEEKDAYS) if day.startswith(name)) or 7
+    return int(values[_WEEKDAY][0]) or 7
 
 
 def _month(values: dict[str, str], number: dict[str, int]) -> int:
