@@ -167,6 +167,13 @@ def test_a_format_that_names_no_day_leaves_the_default_and_is_reported(text: str
     assert Layout(diary_format=text).diary_path("2026-07-21") == "diary/2026-07-21.md"
 
 
+@pytest.mark.parametrize("folder", ["../elsewhere", ".hidden", "a/../b"])
+def test_a_daily_note_folder_that_cannot_be_followed_is_named(folder: str) -> None:
+    data = json.dumps({"folder": folder}).encode()
+    assert [problem.kind for problem in obsidian_problems(data)] == ["daily-note-folder"]
+    assert layout_from_obsidian(data, Layout()).diary_dir == "diary"
+
+
 def test_settings_that_cannot_be_read_are_reported() -> None:
     assert [problem.kind for problem in obsidian_problems(b"{")] == ["daily-note-settings"]
     assert obsidian_problems(settings(format="YYYYMMDD")) == ()

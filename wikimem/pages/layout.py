@@ -146,17 +146,27 @@ def obsidian_problems(daily_notes_json: bytes | None) -> tuple[Problem, ...]:
     settings, problem = _daily_notes(daily_notes_json)
     if problem is not None:
         return (problem,)
-    pattern = settings.get("format")
+    found: list[Problem] = []
+    folder, pattern = settings.get("folder"), settings.get("format")
+    if isinstance(folder, str) and folder and not _is_folder(folder):
+        found.append(
+            Problem(
+                "daily-note-folder",
+                0,
+                f"the daily-note folder {folder!r} is hidden or outside the vault; {DEFAULT_DIARY} is used",
+                "choose a folder of the vault whose name does not start with a dot",
+            )
+        )
     if isinstance(pattern, str) and pattern and parse_day_format(pattern) is None:
-        return (
+        found.append(
             Problem(
                 "daily-note-format",
                 0,
                 f"the daily-note format {pattern!r} does not say which day a note is; {DEFAULT_FORMAT} is used",
                 "choose a format with year, month and day, or leave it empty",
-            ),
+            )
         )
-    return ()
+    return tuple(found)
 
 
 def _is_folder(folder: str) -> bool:
