@@ -85,6 +85,19 @@ def test_a_supervisor_that_does_not_read_is_not_waited_for_long(
 # --- sockets that were passed -------------------------------------------------------------------------------------
 
 
+def _free_pair() -> int:
+    """Return the first of two neighbouring descriptors that nobody has: `dup2` would close what is there."""
+
+    def is_open(descriptor: int) -> bool:
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            return False
+        return True
+
+    return next(one for one in range(600, 900, 2) if not is_open(one) and not is_open(one + 1))
+
+
 @pytest.fixture
 def passed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """Two listening sockets on neighbouring descriptors, with SD_LISTEN_FDS_START moved to the first of them."""
@@ -94,7 +107,7 @@ def passed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int
             bound.bind(str(tmp_path / name))
             bound.listen()
             listening.append(bound.detach())
-    first = 200
+    first = _free_pair()
     for offset, descriptor in enumerate(listening):
         os.dup2(descriptor, first + offset)
         os.close(descriptor)
