@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wikimem_daemon.disk import FAT_RACY_NS, RACY_NS
-from wikimem_daemon.polling import PollingWatcher
+from wikimem_daemon.polling import polling_watcher
 from wikimem_daemon.watcher import CannotWatch, Watcher
 
 Now = Callable[[], float]
@@ -106,13 +106,13 @@ def _inotify(root: Path, now: Now) -> Watcher:
 
 
 def _polling(root: Path, poll_s: float) -> Watcher:
-    return PollingWatcher(root, poll_s=poll_s)
+    return polling_watcher(root, poll_s=poll_s)
 
 
 def _native(root: Path) -> Watcher:
-    from wikimem_daemon.native import NativeWatcher  # noqa: PLC0415 - watchfiles is loaded where it is used
+    from wikimem_daemon.native import native_watcher  # noqa: PLC0415 - watchfiles is loaded where it is used
 
-    return NativeWatcher(root)
+    return native_watcher(root)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ import pytest
 
 from tests.savers import SAVERS
 from tests.watching import SnapshotWatcher
-from wikimem_daemon.native import NativeWatcher
-from wikimem_daemon.polling import PollingWatcher
+from wikimem_daemon.native import native_watcher
+from wikimem_daemon.polling import polling_watcher
 from wikimem_daemon.watcher import Observation, Watcher
 
 DEADLINE_S = 10.0
@@ -31,8 +31,8 @@ def _inotify(root: Path) -> Watcher:
 
 MAKERS: dict[str, Callable[[Path], Watcher]] = {
     "inotify": _inotify,
-    "native": NativeWatcher,
-    "polling": lambda root: PollingWatcher(root, poll_s=0.03, racy_ns=50_000_000),
+    "native": native_watcher,
+    "polling": lambda root: polling_watcher(root, poll_s=0.03, racy_ns=50_000_000),
     "fake": SnapshotWatcher,
 }
 

@@ -16,9 +16,9 @@ from tests.savers import SAVERS, Gardener, by_vim
 from wikimem.pages.changes import Change
 from wikimem.store.files import bytes_hash
 from wikimem_daemon.choose import Choice
-from wikimem_daemon.native import NativeWatcher
+from wikimem_daemon.native import native_watcher
 from wikimem_daemon.ownwrites import OwnWrites
-from wikimem_daemon.polling import PollingWatcher
+from wikimem_daemon.polling import polling_watcher
 from wikimem_daemon.watcher import Watcher
 
 LONG = "We drove to the sea on Saturday, ate noodles on the pier and came home late in the rain."
@@ -80,7 +80,7 @@ def test_whoever_follows_the_changes_ends_with_what_is_on_the_disk(tmp_path: Pat
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("make", [NativeWatcher, partial(PollingWatcher, poll_s=0.1)], ids=["native", "polling"])
+@pytest.mark.parametrize("make", [native_watcher, partial(polling_watcher, poll_s=0.1)], ids=["native", "polling"])
 def test_random_edits_are_never_missed_where_not_all_is_announced(
     tmp_path: Path, make: Callable[[Path], Watcher]
 ) -> None:
