@@ -12,8 +12,8 @@ from types import MappingProxyType
 
 from wikimem_daemon.watcher import Mode, Observation
 
-# `tell` takes the folders that may have changed ("" is the root). A look runs until `stop` is set; `folders` gives those
-# that were entered so far.
+# `tell` takes the folders that may have changed ("" is the root). A look runs until `stop` is set; its first argument
+# gives the folders that were entered so far.
 Tell = Callable[[Iterable[str]], None]
 Look = Callable[[Callable[[], tuple[str, ...]], Tell, threading.Event], None]
 
