@@ -113,7 +113,8 @@ def require_vault(path: Path, *, configured: bool) -> None:
 
 def _refuse_no_folder(path: Path) -> None:
     if path.exists():
-        raise VaultError(f"the vault {path} is a file, not a folder", hint=f"did you mean `--vault {path.parent}`?")
+        hint = "name the folder that holds `wiki/` or `wikimem.toml`"
+        raise VaultError(f"the vault {path} is a file, not a folder", hint=hint)
     if path.is_symlink():
         raise VaultError(f"the vault {path} is a link to nothing", hint=f"see where it leads: `ls -l {path}`")
     raise VaultError(f"the vault {path} does not exist", hint=f"make it: `wikimem init {path}`")
@@ -125,13 +126,14 @@ def _read_vault(file: Path, name: str, table: object, env: Mapping[str, str]) ->
         raise ConfigError(f"{file}: `vaults.{name}` is no name for a vault", hint=hint)
     if not isinstance(table, dict):
         raise ConfigError(f"{file}: `vaults.{name}` is no table", hint=f"write `[vaults.{name}]` and below it `path`")
-    path = table.get("path")
-    if not isinstance(path, str) or not path.strip():
-        raise ConfigError(f"{file}: `vaults.{name}.path` is missing", hint='add it: `path = "~/notes"`')
     tables = {key: value for key, value in table.items() if key != "path"}
     for key in tables:
         if key not in TABLES:
             raise unknown(file, f"vaults.{name}.{key}", ("path", *TABLES))
+    path = table.get("path")
+    if not isinstance(path, str) or not path.strip():
+        what = "is missing" if path is None else "is no path"
+        raise ConfigError(f"{file}: `vaults.{name}.path` {what}", hint='write it in quotes: `path = "~/notes"`')
     flat = read_tables(file, tables, f"vaults.{name}.")
     return UserVault(name=name, path=places.expand(path, env=env, base=file.parent), flat=flat)
 

@@ -244,6 +244,8 @@ def test_what_does_not_travel_is_refused_in_the_vault_and_said_where_it_goes(wor
         ('defalt = "x"\n', "unknown key `defalt`"),
         ('default = "gone"\n', "`default` names no vault: 'gone'"),
         ("[vaults.notes]\n", "`vaults.notes.path` is missing"),
+        ("[vaults.notes]\npath = 3\n", "`vaults.notes.path` is no path"),
+        ('[vaults.notes]\nPath = "~/notes"\n', "unknown key `vaults.notes.Path`"),
         ('[vaults."a b"]\npath = "x"\n', "is no name for a vault"),
         ('[vaults.notes]\npath = "x"\n[vaults.notes.linkz]\n', "unknown key `vaults.notes.linkz`"),
         ('[vaults.notes]\npath = "x"\n[vaults.notes.watch]\nmode = "magic"\n', '`vaults.notes.watch.mode` is "magic"'),
