@@ -6,7 +6,7 @@ away and bring them back; the same text elsewhere ends the wait as a move.
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
@@ -15,6 +15,7 @@ from wikimem.pages.items import RecallItem
 from wikimem.store.history import Ending, PriorText
 from wikimem.store.manifest import FileEntry, GoneRow
 from wikimem.store.stale_buffers import Gone
+from wikimem_daemon.departures import Departed, Departures
 from wikimem_daemon.feed import Feed
 from wikimem_daemon.identity import Held, Inode, New, Pool, diff_file
 from wikimem_daemon.plan import GRACE_MASS_S, GRACE_SHORTENED_S, Loss, grace, is_mass_loss, is_shrunk, is_typing
@@ -32,8 +33,9 @@ Ids = tuple[tuple[str, int, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What one look did to one file: its items before and after. `entry` None: the file is not served any more.
+    """What one look did to one file: its items before and after.
 
+    `entry` None: the file is not served any more, and `was` tells what it had been.
     `told`: the change goes to the feed and the history; false for the first reading of a vault.
     """
 
@@ -44,6 +46,7 @@ class Effect:
     body: bytes
     cause: Cause
     told: bool = True
+    was: Departed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,7 @@ class Consequences:
         self._new_id = new_id
         self._pool = Pool()
         self._gone: dict[str, _Gone] = {}
+        self.departures = Departures()
         self._recent: dict[str, _Recent] = {}
         self._recent_by_text: dict[str, set[str]] = {}
         self._earliest: float | None = None
@@ -106,10 +110,17 @@ class Consequences:
         """Return the monotonic time at which the next removal is told."""
         return self._earliest
 
-    def load_gone(self, rows: Iterable[GoneRow]) -> None:
-        """Take up the removals that an earlier process had not told yet."""
+    def load_gone(self, rows: Iterable[GoneRow], files: Mapping[str, FileEntry]) -> None:
+        """Take up the removals that an earlier process had not told yet.
+
+        Those of a file that is still known went with it: a look at the file tells whether they are gone.
+        """
         now = self._now()
         for row in rows:
+            file = files.get(row.path)
+            if file is not None and any(item_id == row.item_id for _, _, item_id in file.ids):
+                self.unsaved.came_back(row.item_id)
+                continue
             fields = json.loads(row.item)
             fields["tags"] = tuple(fields["tags"])
             self._pool.add(Held(row.item_id, row.path, RecallItem(**fields), file_hash=row.file_hash))
@@ -136,6 +147,16 @@ class Consequences:
         self._keep(effects, ids)
         return ids
 
+    def take_back(self, path: str) -> Departed | None:
+        """End the wait of what went with a file, which is there after all; return what it was."""
+        file = self.departures.take(path)
+        if file is None:
+            return None
+        for item_id in file.waiting:
+            self._stop_waiting(item_id)
+        self.unsaved.restamp(file.left)
+        return file
+
     def tell_due(self, files_known: int) -> int:
         """Tell the removals whose grace period is over; return how many. `files_known` are those still there."""
         now = self._now()
@@ -151,6 +172,7 @@ class Consequences:
                 break
         for item_id in due:
             gone, held = self._gone.pop(item_id), self._pool.take(item_id)
+            self.departures.end(item_id)
             self._tell_removed(held, gone.cause)
             if not gone.whole and gone.cause != "api":
                 self.unsaved.undone.append(Undone(held.path, Gone(held.item.address, held.item.hash, None)))
@@ -159,6 +181,7 @@ class Consequences:
         self._earliest = min((gone.due for gone in self._gone.values()), default=None)
         if mass and self._earliest is not None:
             self._earliest = max(self._earliest, now + 1.0)
+        self._keep_departures()
         self._forget_old(now)
         return len(due)
 
@@ -197,6 +220,8 @@ class Consequences:
         for held, effect, wait in batch.removed:
             self._forget_recent(held.id)
             self._pool.add(held)
+            if effect.was is not None:
+                self.departures.went(effect.was, held.id)
             self._gone[held.id] = _Gone(now, now + wait, effect.cause, whole=effect.entry is None)
             self._earliest = now + wait if self._earliest is None else min(self._earliest, now + wait)
 
@@ -204,6 +229,7 @@ class Consequences:
         pairs, added = self._pool.pair(batch.added)
         for held, one in pairs:
             gone = self._gone.pop(held.id, None)
+            self.departures.end(held.id)
             self.unsaved.came_back(held.id)
             batch.ids[one.path][one.item.name, one.item.ordinal] = held.id
             batch.changes += self._changed(held, one.item, batch.causes[one.path], gone.cause if gone else None)
@@ -284,6 +310,7 @@ class Consequences:
     def _stop_waiting(self, item_id: str) -> None:
         self._gone.pop(item_id, None)
         self._pool.discard(item_id)
+        self.departures.end(item_id)
         self.unsaved.came_back(item_id)
 
     def _found_elsewhere(self, held: Held) -> _Recent | None:
@@ -328,10 +355,20 @@ class Consequences:
 
     def _keep(self, effects: Iterable[Effect], ids: dict[str, Ids]) -> None:
         for effect in effects:
-            if effect.entry is None:
-                self.unsaved.drop(effect.path)
-            else:
+            if effect.entry is not None:
+                self.departures.take(effect.path)
                 self.unsaved.put(replace(effect.entry, ids=ids[effect.path]), effect.body)
+            elif self.departures.entry(effect.path) is None:
+                self.unsaved.drop(effect.path)
+        self._keep_departures()
+
+    def _keep_departures(self) -> None:
+        """Keep a file's row until the last of what went with it is told or found."""
+        for entry in self.departures.take_fewer():
+            if entry.ids:
+                self.unsaved.restamp(entry)
+            else:
+                self.unsaved.drop(entry.path)
 
     def _forget_old(self, now: float) -> None:
         self._young = {one: since for one, since in self._young.items() if now - since < _FORGET_AGE_S}

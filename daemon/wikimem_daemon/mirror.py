@@ -17,13 +17,24 @@ from wikimem.store.manifest import FileEntry, Manifest
 from wikimem.text.problems import Problem
 from wikimem_daemon.clock import Clock
 from wikimem_daemon.consequences import Effect, Ids, inode_of
+from wikimem_daemon.departures import Departed, Departures
 from wikimem_daemon.disk import DiskView, Kind, Look
 from wikimem_daemon.freshness import Degraded
 from wikimem_daemon.identity import Held
 from wikimem_daemon.indexing import Index
 from wikimem_daemon.ownwrites import REMOVED, OwnWrites
 from wikimem_daemon.placing import Placing
-from wikimem_daemon.plan import EMPTY_S, NEW_EMPTY_S, OPEN_CAP_S, OPEN_QUIET_S, SETTLE_S, Sight, Step, decide
+from wikimem_daemon.plan import (
+    EMPTY_S,
+    NEW_EMPTY_S,
+    OPEN_CAP_S,
+    OPEN_QUIET_S,
+    SETTLE_S,
+    Sight,
+    Step,
+    decide,
+    is_withheld,
+)
 from wikimem_daemon.watcher import Watcher
 
 __all__ = ["Degraded", "Mirror", "Surroundings", "Waiting"]
@@ -68,6 +79,8 @@ class Mirror:
         clock: Clock,
         watcher: Callable[[], Watcher | None],
         settle: Callable[[], None],
+        departed: Departures,
+        take_back: Callable[[str], Departed | None],
     ) -> None:
         self._placing = placing
         self._disk = disk
@@ -77,6 +90,8 @@ class Mirror:
         self._clock = clock
         self._watcher = watcher
         self._settle = settle
+        self._departed = departed
+        self._take_back = take_back
         self.around: Surroundings | None = None
         self.entries: dict[str, FileEntry] = {}
         self.by_folder: dict[str, set[str]] = defaultdict(set)
@@ -113,10 +128,28 @@ class Mirror:
         before = self.waiting.pop(path, None)
         self.held.pop(path, None)
         self.problems.pop(path, None)
-        sight, look = self._see(path, entry, before)
-        step = decide(sight, known=entry is not None)
+        sight, look = self._see(path, entry or self._departed.entry(path), before)
+        step = decide(sight, known=entry is not None or (is_withheld(sight) and self.take_back(path)))
         self._acts[step](path, sight, look, before)
         return step
+
+    def take_back(self, path: str) -> bool:
+        """Answer again from what a file held when it went, if that was but a moment ago; say whether it was."""
+        file = self._take_back(path)
+        if file is None:
+            return False
+        self._know(path, file.left)
+        if file.page is not None:
+            self._index.replace_page(file.page)
+        else:
+            self.serve_last_good(path)
+        return True
+
+    def take_back_below(self, folder: str) -> None:
+        """Take back what went just before the folder did: `rm -r` takes the notes first."""
+        self._settle()
+        for path in self._departed.below(folder):
+            self.take_back(path)
 
     # ---------------------------------------------------------------- seeing
 
@@ -252,10 +285,11 @@ class Mirror:
 
     def _drop(self, path: str, sight: Sight, look: Look, before: Waiting | None) -> None:
         held = self.items_of(path)
+        was = Departed(self.entries[path], self._index.pages.get(path))
         self._index.remove_page(path)
         self._forget(path)
         cause = self._cause(path, REMOVED)
-        self._effects[path] = Effect(path, held, (), None, b"", cause, not self.baseline)
+        self._effects[path] = Effect(path, held, (), None, b"", cause, not self.baseline, was)
         self._nothing(path, sight, look, before)
 
     def _cause(self, path: str, digest: str) -> Cause:
@@ -347,6 +381,10 @@ class Mirror:
         """Say whether any file below a folder is known."""
         prefix = f"{folder}/" if folder else ""
         return any(known == folder or known.startswith(prefix) for known in self.by_folder)
+
+    def knew_below(self, folder: str) -> bool:
+        """Say whether any file below a folder is known, or was a moment ago."""
+        return self.knows_below(folder) or bool(self._departed.below(folder))
 
     def below(self, folder: str) -> list[str]:
         """Return every known path below a folder."""

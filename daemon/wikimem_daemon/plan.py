@@ -67,6 +67,11 @@ def decide(sight: Sight, *, known: bool) -> Step:
     return DECISIONS[sight, known]
 
 
+def is_withheld(sight: Sight) -> bool:
+    """Say whether the text of a file is withheld from us, which is never taken for deleted."""
+    return DECISIONS[sight, KNOWN] in (Step.WAIT, Step.HOLD)
+
+
 # How long things are given, in seconds (obsidian.md 4.3 and concurrency.md give the ranges).
 SETTLE_S = 0.15  # a fresh query waits for this much quiet after a file's last write
 EMPTY_S = 2.0  # an empty file where a note was: many editors truncate, then write

@@ -104,6 +104,8 @@ class Reconciler:
             clock=self._clock,
             watcher=self._on_duty,
             settle=self._settle,
+            departed=self._consequences.departures,
+            take_back=self._consequences.take_back,
         )
         self._tree = Tree(self._mirror, self._disk, self._work, self._placing, self._on_duty)
         if mode == "auto":
@@ -153,7 +155,7 @@ class Reconciler:
     async def start(self) -> None:
         """Begin to watch, and to read the vault in slices: `partial` is true until that is done."""
         self._mirror.load(self._manifest.load())
-        self._consequences.load_gone(self._manifest.gone())
+        self._consequences.load_gone(self._manifest.gone(), self._mirror.entries)
         self._mirror.baseline = self._state.meta(_COMPLETE) is None
         if self._mirror.baseline:
             # There may have been a first life that ended before it was kept: what it saw cannot be compared with.
@@ -468,5 +470,8 @@ class Reconciler:
 
     def _check_root(self, *, told: bool = False) -> None:
         """Notice that the root went, or came back: an ancestor's rename and a mount over it raise no event."""
-        if self._vigil.check(self._root_identity(), told=told) == "returned":
+        found = self._vigil.check(self._root_identity(), told=told)
+        if found == "returned":
             self._compare_all("root-return")
+        elif found == "lost":
+            self._mirror.take_back_below("")

@@ -79,7 +79,7 @@ class Tree:
 
     def is_empty_where_it_was_full(self) -> bool:
         """Say whether notes are known and none of their places holds anything."""
-        return bool(self._mirror.entries) and not any(self._has_entries(top) for top in self._placing.tops)
+        return self._mirror.knew_below("") and not any(self._has_entries(top) for top in self._placing.tops)
 
     def _has_entries(self, folder: str) -> bool:
         try:
@@ -199,15 +199,19 @@ class Tree:
             self._devices.add(device)
 
     def _accept(self, folder: str, listing: Listing) -> None:
+        again: list[Work] = []
         if self.held.pop(folder, None) is not None:
             _log.warning("the folder %s can be read again", folder or ".")
+            # What was kept below it may lie in folders that no listing knows any more.
+            again = [LookAt(path, scanned=True) for path in self._mirror.below(folder)]
         self._folders[folder] = (listing.dev, listing.ino)
         self._met.add(folder)
         if folder:
             self._subfolders[folder.rpartition("/")[0]].add(folder)
         chunks = [listing.entries[at : at + _CHUNK] for at in range(0, len(listing.entries), _CHUNK)]
         works: list[Work] = [TakeEntries(folder, chunk) for chunk in chunks]
-        self._work.expand([*works, FinishFolder(folder, frozenset(entry.name for entry in listing.entries))])
+        finish = FinishFolder(folder, frozenset(entry.name for entry in listing.entries))
+        self._work.expand([*works, finish, *again])
 
     def _is_suddenly_empty(self, folder: str, listing: Listing) -> bool:
         """Say whether another folder lies at this path and is empty: an unmounted disk looks like that."""
@@ -217,7 +221,7 @@ class Tree:
         # A new file system may get the very numbers of the old one: one that was found empty stays suspicious.
         if before == (listing.dev, listing.ino) and (held is None or held.code != "empty-folder"):
             return False
-        if not self._mirror.knows_below(folder):
+        if not (self._mirror.knew_below if folder in self._placing.tops else self._mirror.knows_below)(folder):
             return False
         known = self._mirror.below(folder)
         return before is not None or all(self._mirror.entries[path].stamp.dev != listing.dev for path in known)
@@ -261,7 +265,7 @@ class Tree:
 
     def _missing(self, folder: str) -> None:
         if folder == "" or folder in self._placing.tops:
-            if self._mirror.knows_below(folder):
+            if self._mirror.knew_below(folder):
                 self._hold(folder, "missing-folder", f"the folder {folder or '.'} is missing")
             else:
                 self.held.pop(folder, None)
@@ -280,4 +284,5 @@ class Tree:
         self.held[folder] = Degraded(code, f"{detail}; what was known there is kept", hint)
         if known is None:
             _log.warning("%s; what was known there is kept", detail)
+            self._mirror.take_back_below(folder)
             self._work.expand([LastGood(path) for path in self._mirror.below(folder)])

@@ -191,9 +191,6 @@ def test_a_daemon_alone_leaves_a_clean_repository_clean(served: Served) -> None:
 
 
 @needs_git
-@pytest.mark.xfail(
-    strict=True, reason="git removes the note before it writes the markers, and the removal takes the last good text"
-)
 def test_conflict_markers_keep_the_last_good_text_until_they_are_gone(served: Served) -> None:
     vault = repository(served)
     git(vault, "checkout", "-qb", "phone")
