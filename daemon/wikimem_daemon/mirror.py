@@ -252,7 +252,7 @@ class Mirror:
             return
         entry = self.entries.get(path)
         before = self.items_of(path)
-        page = read_page(path, look.data, self._placing.layout)
+        page = read_page(path, look.data, self._placing.layout, self._index.pages.get(path))
         self._index.replace_page(page)
         digest = hashlib.sha256(look.data)
         known = FileEntry(path, look.stamp, not look.racy, digest.digest(), entry.ids if entry else ())

@@ -71,6 +71,7 @@ LINES: tuple[bytes, ...] = (
     b"    indented",
     b"#tag and #nested/tag",
     b"[[cat:name]] [[note#a|b]]",
+    b"[[heavy; w=2]] [[wrong; w=-1]]",
     b"| a | b |",
     b"a paragraph ^block-id",
     b"<!-- wikimem: owner=user:x | source=c | ts=2026-07-10T03:00:00+00:00 -->",

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from tests.graphs import page
 from wikimem.pages.layout import Layout
+from wikimem.pages.page import Page
 from wikimem.pages.relations import Relation
 from wikimem.search.graph import LinkGraph
 
@@ -74,13 +75,17 @@ def test_edits_in_any_order_give_the_graph_that_a_fresh_build_gives(
 ) -> None:
     graph = LinkGraph()
     files: dict[str, str] = {}
+    pages: dict[str, Page] = {}
     relations: list[Relation] = []
     for kind, what, text in edits:
         if kind == "put" and isinstance(what, str):
             files[what] = text
-            graph.replace_page(page(what, text, layout))
+            now = page(what, text, layout)
+            graph.replace_page(now, pages.get(what))
+            pages[what] = now
         elif kind == "drop" and isinstance(what, str):
             files.pop(what, None)
+            pages.pop(what, None)
             graph.remove_page(what)
         elif isinstance(what, list):
             relations = what

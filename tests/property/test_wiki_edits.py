@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.property.strategies import any_bytes, contents, files, files_with_item, item_names, provenance
+from tests.property.strategies import any_bytes, bodies, contents, files, files_with_item, item_names, provenance
 from wikimem.errors import InvalidContent, NotFound
 from wikimem.pages.edits import EMPTY_COMMENT
 from wikimem.pages.items import RecallItem
@@ -49,6 +49,18 @@ def test_reading_never_raises_and_hands_out_proper_text(data: bytes) -> None:
                 assert "\r" not in one.content
                 assert one.content == one.content.strip()
     has_git_markers(data)
+
+
+@given(files(), bodies(max_lines=4), files(), st.booleans())
+def test_reading_an_edited_file_gives_the_same_page_whatever_is_known_of_it(
+    data: bytes, more: bytes, other: bytes, above: bool
+) -> None:
+    edited = more + data if above else data + more
+    for path in (PATH, "diary/2026-07-21.md"):
+        for before in (data, other):
+            known = read_page(path, before, LAYOUT)
+            # `repr`: two pages are equal also where the lines of their items differ.
+            assert repr(read_page(path, edited, LAYOUT, known)) == repr(read_page(path, edited, LAYOUT))
 
 
 @given(any_bytes())

@@ -5,6 +5,7 @@ import pytest
 from wikimem.errors import InvalidContent, InvalidInput, InvalidName, NotFound
 from wikimem.pages.items import RecallItem
 from wikimem.pages.layout import Layout
+from wikimem.pages.reading import read_page
 from wikimem.pages.wiki import clean_content, put_item, read_wiki_page, remove_item
 
 # `seeds/001`, "RecallFiles (wiki/)", as upstream writes it.
@@ -349,3 +350,13 @@ def test_property_links_count_quoted_only_and_stand_where_they_are_written() -> 
     assert [(one.link.target, one.line) for one in page.links] == [("a", 4), ("d", 7), ("e", 7), ("f", 9)]
     text = data.decode("utf-8", "surrogateescape")
     assert [text[one.link.start : one.link.end] for one in page.links] == ["[[a]]", "[[d]]", "[[e]]", "[[f]]"]
+
+
+def test_an_edited_file_read_with_what_it_was_keeps_its_links_and_its_problems_in_their_lines() -> None:
+    data = b"## a\n\n[[b]] [[c; w=2]]\n\n## wrong\n\n[[b; w=-1]]\n"
+    for before in (data, data.replace(b"; w=-1", b"")):
+        edited = b"## new\n\nwords\n\n" + data
+        page = read_page("wiki/n.md", edited, Layout(), read_page("wiki/n.md", before, Layout()))
+        assert repr(page) == repr(read_page("wiki/n.md", edited, Layout()))
+        assert [(place.link.target, place.line) for place in page.links] == [("b", 7), ("c", 7)]
+        assert [(problem.kind, problem.line) for problem in page.problems] == [("invalid-weight", 11)]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from wikimem.pages.items import RecallItem
 from wikimem.pages.page import Page, PageHeading, PageKind, PageLink
-from wikimem.pages.page_links import Gap, item_links, outside_links
+from wikimem.pages.page_links import Gap, item_links, known_links, outside_links
 from wikimem.pages.parts import Part
 from wikimem.text.blocks import Heading
 from wikimem.text.decoding import decode, is_utf8
@@ -26,22 +26,26 @@ def build_page(
     *,
     make_item: MakeItem,
     problems: Sequence[Problem] = (),
+    before: Page | None = None,
 ) -> Page:
-    """Put a page together from the parts that are served."""
+    """Put a page together from the parts that are served. `before`, as the file was last read, spares work."""
     frontmatter = read_frontmatter(doc.data)
     gaps = tuple(_gaps(doc, parts))
     page_tags = _page_tags(doc, frontmatter, gaps)
     items: list[RecallItem] = []
     blocks: list[tuple[str, str]] = []
     links: list[PageLink] = []
+    addresses: list[str] = []
     found = [*frontmatter.problems, *doc.problems, *problems]
+    known = known_links(before)
     for part in parts:
         item = make_item(part, _item_tags(page_tags, part))
         items.append(item)
         address = item.address
+        addresses.append(address)
         blocks += ((block, address) for block in block_ids(part.content))
         found += part.problems
-        own, wrong = item_links(part, address)
+        own, wrong = item_links(part, address, known)
         links += own
         found += wrong
     links += outside_links(doc, gaps)
@@ -53,7 +57,7 @@ def build_page(
         items=tuple(items),
         tags=page_tags,
         aliases=frontmatter.aliases,
-        headings=tuple(_headings(doc, parts, items)),
+        headings=tuple(_headings(doc, parts, addresses)),
         blocks=tuple(blocks),
         links=tuple(links),
         problems=tuple(sorted([*found, *_file_problems(doc)], key=lambda problem: problem.line)),
@@ -90,7 +94,7 @@ def _line_ends(data: bytes) -> int:
     return data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
 
 
-def _headings(doc: Document, parts: Sequence[Part], items: Sequence[RecallItem]) -> Iterator[PageHeading]:
+def _headings(doc: Document, parts: Sequence[Part], addresses: Sequence[str]) -> Iterator[PageHeading]:
     everything: Sequence[Heading] = doc.headings
     if doc.setext:
         everything = sorted((*doc.headings, *doc.setext), key=lambda heading: heading.start)
@@ -100,7 +104,9 @@ def _headings(doc: Document, parts: Sequence[Part], items: Sequence[RecallItem])
             index += 1
         inside = index < len(parts) and parts[index].start <= heading.start
         text = collapse(decode(heading.text))
-        yield PageHeading(text, heading.level, heading.line, items[index].address if inside else None)
+        if inside and text == parts[index].name:
+            text = parts[index].name  # one string of the two: there is one for each item of a vault
+        yield PageHeading(text, heading.level, heading.line, addresses[index] if inside else None)
 
 
 def _file_problems(doc: Document) -> Iterator[Problem]:

@@ -45,15 +45,17 @@ def day_parts(doc: Document) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def read_day_page(path: str, data: bytes, layout: Layout) -> Page:
+def read_day_page(path: str, data: bytes, layout: Layout, before: Page | None = None) -> Page:
     """Read a day file; entries of one minute are told apart by their ordinal, from 1 in document order."""
     day = layout.classify(path).category
     doc = Document.parse(data)
     parts = day_parts(doc)
     ordinals = dict(zip((part.start for part in parts), _ordinals(parts), strict=True))
-    return build_page(
-        path, "diary", day, doc, parts, make_item=lambda part, tags: _item(day, part, ordinals[part.start], tags)
-    )
+
+    def make_item(part: Part, tags: tuple[str, ...]) -> RecallItem:
+        return _item(day, part, ordinals[part.start], tags)
+
+    return build_page(path, "diary", day, doc, parts, make_item=make_item, before=before)
 
 
 def _ordinals(parts: tuple[Part, ...]) -> list[int]:

@@ -1,14 +1,14 @@
 """The links of a page, each with the item that it stands in and its line in the file."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from wikimem.pages.page import PageLink
+from wikimem.pages.page import Page, PageLink
 from wikimem.pages.parts import Part
 from wikimem.text.decoding import replace_improper
 from wikimem.text.document import Document
 from wikimem.text.frontmatter import find_frontmatter, yaml_start
-from wikimem.text.links import find_links, find_links_with_problems
+from wikimem.text.links import Link, find_links, find_links_with_problems
 from wikimem.text.problems import Problem
 from wikimem.text.property_links import property_links
 
@@ -41,11 +41,27 @@ class _LineCounter:
         return ends
 
 
-def item_links(part: Part, address: str) -> tuple[list[PageLink], list[Problem]]:
+def known_links(page: Page | None) -> dict[str, list[Link]]:
+    """Return the links of a page's items by content. Looking for links is half of reading a page.
+
+    An edit changes one item of many: what the others link to is known from the page before it. A page with problems
+    gives nothing, for they would have to be found again.
+    """
+    if page is None or page.problems:
+        return {}
+    links: dict[str, list[Link]] = {item.address: [] for item in page.items}
+    for place in page.links:
+        if place.source is not None:
+            links[place.source].append(place.link)
+    return {item.content: links[item.address] for item in page.items}
+
+
+def item_links(part: Part, address: str, known: Mapping[str, list[Link]]) -> tuple[list[PageLink], list[Problem]]:
     """Return the links in an item's content, and what is wrong with those that are none."""
     if "[" not in part.content and "<" not in part.content:
         return [], []
-    found, problems = find_links_with_problems(part.content)
+    same = known.get(part.content)
+    found, problems = find_links_with_problems(part.content) if same is None else (same, [])
     skipped = len(part.lead) + 2 if part.lead else 0
     counter = _LineCounter(part.content[skipped:], part.content_line)
     lines = (part.line if link.start < skipped else counter.at(link.start - skipped) for link in found)

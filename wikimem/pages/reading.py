@@ -16,12 +16,15 @@ _DIVIDER = re.compile(rb"^={7}[ \t]*\n", re.MULTILINE)
 _CONFLICT_END = re.compile(rb"^>{7}(?:[ \t][^\n]*)?(?:\n|\Z)", re.MULTILINE)
 
 
-def read_page(path: str, data: bytes, layout: Layout) -> Page:
-    """Read a file by what its path says it is; a file that is no memory gives a page without items."""
+def read_page(path: str, data: bytes, layout: Layout, before: Page | None = None) -> Page:
+    """Read a file by what its path says it is; a file that is no memory gives a page without items.
+
+    `before`, as the file was last read, makes it quicker and changes nothing else.
+    """
     place = layout.classify(path)
     if place.kind in ("wiki", "diary"):
         read = read_day_page if place.kind == "diary" else read_wiki_page
-        return _with_markers(read(path, data, layout), data)
+        return _with_markers(read(path, data, layout, before), data)
     if place.kind == "conflict-copy":
         return Page(path, "wiki", place.category, problems=(conflict_copy_problem(),))
     return Page(path, "wiki", place.category)

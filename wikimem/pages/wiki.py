@@ -31,12 +31,13 @@ from wikimem.text.names import category_of, fold_name, sanitize_item_name
 __all__ = ["Edit", "clean_content", "put_item", "read_wiki_page", "remove_item"]
 
 
-def read_wiki_page(path: str, data: bytes, layout: Layout) -> Page:
-    """Read a wiki file; of items with one name the last is served."""
+def read_wiki_page(path: str, data: bytes, layout: Layout, before: Page | None = None) -> Page:
+    """Read a wiki file; of items with one name the last is served. `before` is what it was, to spare work."""
     category = layout.classify(path).category or category_of(path.removesuffix(".md"))
     doc = Document.parse(data)
     parts, problems = served(wiki_parts(doc, category, preamble=layout.preamble_items))
-    return build_page(path, "wiki", category, doc, parts, make_item=partial(_item, category), problems=problems)
+    make_item = partial(_item, category)
+    return build_page(path, "wiki", category, doc, parts, make_item=make_item, problems=problems, before=before)
 
 
 def put_item(

@@ -121,6 +121,17 @@ def outline_of(page: Page) -> Outline:
     )
 
 
+def _offer_the_same(one: Page, other: Page) -> bool:
+    """Tell whether two states of a page surely have the same outline."""
+    return (
+        (one.path, one.kind, one.category, one.aliases, one.blocks)
+        == (other.path, other.kind, other.category, other.aliases, other.blocks)
+        and [(item.name, item.ordinal) for item in one.items] == [(item.name, item.ordinal) for item in other.items]
+        and [(each.text, each.level, each.item) for each in one.headings]
+        == [(each.text, each.level, each.item) for each in other.headings]
+    )
+
+
 def _heading(heading: PageHeading, names: dict[str, tuple[str, ...]]) -> Heading:
     item = heading.item
     if item is None and heading.level == 2:
@@ -140,8 +151,13 @@ class Catalogue:
         self._labels: Multimap[str] = Multimap()
         self._aliases: Multimap[str] = Multimap()
 
-    def replace(self, page: Page) -> set[Key]:
-        """Take a page as it is now; return the keys whose answer may differ from before."""
+    def replace(self, page: Page, before: Page | None = None) -> set[Key]:
+        """Take a page as it is now; return the keys whose answer may differ from before.
+
+        `before` is the page that was taken last, if the caller has it: mostly only words have changed in it.
+        """
+        if before is not None and _offer_the_same(before, page):
+            return set()
         outline = outline_of(page)
         old = self._outlines.get(page.path)
         if old == outline:

@@ -37,13 +37,16 @@ class LinkGraph:
         self._given: tuple[Relation, ...] = ()
         self._adjacency = Adjacency()
 
-    def replace_page(self, page: Page) -> None:
-        """Take a page as it is now; edges anywhere that its names, headings or files decide are resolved again."""
-        before = self._catalogue.outline(page.path)
-        changed = self._catalogue.replace(page)
-        after = self._catalogue.outline(page.path)
-        if before is not None and after is not None and before.title_item != after.title_item:
-            self._retitled(before, after)
+    def replace_page(self, page: Page, before: Page | None = None) -> None:
+        """Take a page as it is now; edges anywhere that its names, headings or files decide are resolved again.
+
+        `before`, the page that was given last under this path, spares work.
+        """
+        old = self._catalogue.outline(page.path)
+        changed = self._catalogue.replace(page, before)
+        new = self._catalogue.outline(page.path)
+        if old is not None and new is not None and old.title_item != new.title_item:
+            self._retitled(old, new)
         self._set_links(page)
         self._resolve_again(self._table.depending_on(changed))
 
@@ -213,6 +216,8 @@ class LinkGraph:
 
     def _set_links(self, page: Page) -> None:
         """Put a page's links in place of its old ones; a link that was there before keeps its record."""
+        if self._has_links(page):
+            return
         kept: dict[tuple[str, str, LinkSyntax, float], list[Record]] = {}
         for record in self._pages.get(page.path, ()):
             kept.setdefault((record.source, record.target, record.syntax, record.weight), []).append(record)
@@ -233,6 +238,24 @@ class LinkGraph:
                 self._table.remove(record)
         self._pages[page.path] = records
         self._resolve_again(fresh)
+
+    def _has_links(self, page: Page) -> bool:
+        """Tell whether a page's links are those that it had; where they stand is noted."""
+        records = self._pages.get(page.path)
+        if records is None or len(records) != len(page.links):
+            return False
+        for record, place in zip(records, page.links, strict=True):
+            link = place.link
+            if (record.source, record.target, record.syntax, record.weight) != (
+                place.source or page.category,
+                link.target,
+                link.syntax,
+                link.weight,
+            ):
+                return False
+        for record, place in zip(records, page.links, strict=True):
+            record.line = place.line
+        return True
 
     def _resolve_again(self, records: Iterable[Record]) -> None:
         for record in records:

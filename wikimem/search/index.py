@@ -130,7 +130,7 @@ class MemoryIndex:
             shelf = self._shelf(page)
             self._pages[page.path] = page
             delta = shelf.replace(before, page)
-            self.graph.replace_page(page)
+            self.graph.replace_page(page, before)
             return delta
 
     def remove_page(self, path: str) -> PageDelta:

@@ -114,6 +114,10 @@ class Rows:
         self._owners.put(slot, item.owner)
         self._tags.put(slot, item.tags)
 
+    def moved(self, slot: int, item: RecallItem) -> None:
+        """Set a row's item that differs from the one before in its line only: that is most of an edited file."""
+        self.items[slot] = item
+
     def clear(self, slot: int) -> None:
         """Forget a row's item."""
         self.items[slot] = None

@@ -45,6 +45,9 @@ class Shelf:
                 fresh.append(item)
                 continue
             old = self.rows.item(slot)
+            if old == item and old.tags == item.tags:
+                self.rows.moved(slot, item)
+                continue
             if old != item:
                 updated.append((old, item))
             if old.content != item.content:
