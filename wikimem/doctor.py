@@ -158,10 +158,10 @@ def _daemon(settings: Settings, ask_status: AskStatus) -> Iterator[Finding]:
 
 def _notes_here(settings: Settings) -> Iterator[Finding]:
     """Read the notes in this process, where no daemon has read them."""
-    from wikimem.store.vault import MemoryStore  # noqa: PLC0415 - a daemon's answer spares us this
+    from wikimem.store.opening import open_store  # noqa: PLC0415 - a daemon's answer spares us this
 
     try:
-        store = MemoryStore(settings.path, layout=settings.layout, state_dir=settings.state_dir)
+        store = open_store(settings)
         problems = store.problems()
     except (OSError, WikimemError):
         return  # what cannot be read was found above, with its path

@@ -24,6 +24,7 @@ from wikimem.pages.changes import Change
 from wikimem.pages.relations import RELATIONS_FILE, read_relations
 from wikimem.search.index import MemoryIndex
 from wikimem.store import changes, manifest, temperatures
+from wikimem.store.opening import open_store
 from wikimem.store.relations import RelationsFile
 from wikimem.store.repairs import Repaired
 from wikimem.store.state import State
@@ -180,15 +181,11 @@ class OpenedVault:
 
 def make_store(settings: Settings, opened: OpenedState, own: OwnWrites) -> MemoryStore:
     """Make the store of a vault, whose writes are announced to the reconciler. Raises VaultError without a folder."""
-    return MemoryStore(
-        settings.path,
-        layout=settings.layout,
-        state_dir=settings.state_dir,
+    return open_store(
+        settings,
         # Without a usable state the store tries its own place at every write, and refuses while that fails.
         state=opened.state if opened.degraded is None else None,
         wrap_files=lambda files: AnnouncingFiles(files, own),
-        history_settings=settings.history,
-        derived=settings.derived,
     )
 
 

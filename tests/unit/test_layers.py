@@ -173,6 +173,17 @@ def test_text_and_pages_touch_no_disk_clock_or_chance() -> None:
     assert complaints == []
 
 
+def test_only_one_place_turns_settings_into_a_store() -> None:
+    """A place that opened its own forgot `derived` or the history's caps: the journal went where it must not be."""
+    opened = {
+        dotted_name(file)
+        for file in modules()
+        for node in ast.walk(ast.parse(file.read_bytes()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "MemoryStore"
+    }
+    assert opened == {"wikimem.store.opening"}
+
+
 @pytest.mark.parametrize(
     ("layer", "dotted", "word"),
     [

@@ -23,8 +23,9 @@ from wikimem.api.warmth import Warmth
 from wikimem.config import Settings
 from wikimem.errors import HistoryUnavailable, NotRunning
 from wikimem.search.index import MemoryIndex
+from wikimem.store.opening import open_store
 from wikimem.store.relations import RelationsFile
-from wikimem.store.vault import STATE_FILE, MemoryStore
+from wikimem.store.vault import STATE_FILE
 
 Answer = TypeVar("Answer")
 
@@ -70,13 +71,7 @@ class LocalClient:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._store = MemoryStore(
-            settings.path,
-            layout=settings.layout,
-            state_dir=settings.state_dir,
-            history_settings=settings.history,
-            derived=settings.derived,
-        )
+        self._store = open_store(settings)
         self._operations: Operations | None = None
         self._scanner: Scanner | None = None
         self._vectors: StoredVectors | None = None

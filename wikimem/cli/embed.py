@@ -168,12 +168,10 @@ def _read(settings: Settings, parts: "Embeddings") -> bool:
     """Read the vault; return whether all of it could be read."""
     from wikimem.api.scanning import NoPages, Scanner  # noqa: PLC0415
     from wikimem.search.index import MemoryIndex  # noqa: PLC0415
+    from wikimem.store.opening import open_store  # noqa: PLC0415
     from wikimem.store.relations import RelationsFile  # noqa: PLC0415
-    from wikimem.store.vault import MemoryStore  # noqa: PLC0415
 
-    with contextlib.closing(
-        MemoryStore(settings.path, layout=settings.layout, state_dir=settings.state_dir, journal=False)
-    ) as store:
+    with open_store(settings) as store:
         index = MemoryIndex(NoPages())
         relations = RelationsFile(store.disk, store.writer.locked, store.writer.now)
         unread = Scanner(store, index, relations).scan()

@@ -10,6 +10,7 @@ from wikimem.config import Settings, require_vault
 from wikimem.pages.changes import Change
 from wikimem.pages.repair import RepairPlan, apply_fixes
 from wikimem.search.repairs import Renamed, Source, known_ends, plan_style
+from wikimem.store.opening import open_store
 from wikimem.store.renames import follow_renames, saved_changes
 from wikimem.store.repairs import Repaired, apply_plan
 from wikimem.store.upkeep import STATE_FILE
@@ -51,7 +52,7 @@ def rewrite(settings: Settings, style: Style | None, *, yes: bool, as_json: bool
 
 def _store(settings: Settings) -> MemoryStore:
     require_vault(settings.path, configured=settings.configured)
-    return MemoryStore(settings.path, layout=settings.layout, state_dir=settings.state_dir)
+    return open_store(settings)
 
 
 def _sources(store: MemoryStore) -> list[Source]:

@@ -111,9 +111,9 @@ def _problems(status: StatusAnswer) -> Section:
 
 def _problems_here(settings: Settings) -> Section:
     """Read the vault in this process."""
-    from wikimem.store.vault import MemoryStore  # noqa: PLC0415 - the daemon's answer spares us this
+    from wikimem.store.opening import open_store  # noqa: PLC0415 - the daemon's answer spares us this
 
-    store = MemoryStore(settings.path, layout=settings.layout, state_dir=settings.state_dir, derived=settings.derived)
+    store = open_store(settings)
     rows = tuple(
         (f"{path}:{found.line}" if found.line else path, found.message, found.hint) for path, found in store.problems()
     )

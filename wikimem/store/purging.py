@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from wikimem.config import Settings
 from wikimem.store.manifest import Manifest
+from wikimem.store.opening import open_store
 from wikimem.store.vault import MemoryStore
 from wikimem.text.names import parse_address
 
@@ -25,9 +26,7 @@ def purge_vault(settings: Settings, *, address: str | None, containing: str | No
     """
     if address is not None:
         address = str(parse_address(address))
-    with MemoryStore(
-        settings.path, layout=settings.layout, state_dir=settings.state_dir, derived=settings.derived
-    ) as store:
+    with open_store(settings) as store:
         _forget_what_was_seen(store, address, containing, everything=everything)
         versions = store.purge_history(address=address, containing=containing, everything=everything)
         still_in = _holding(store, containing.encode()) if containing else ()
