@@ -16,14 +16,16 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from wikimem.errors import WikimemError
+from wikimem.errors import NotRunning, Unreachable, WikimemError
 from wikimem.host_memory import Memory, memory_of
 from wikimem.host_prompt import (
     MAX_ITEMS_PER_TURN,
     ExtractedItem,
     extraction_prompt,
+    fitted,
     injection_text,
     parse_extraction,
+    query_of,
 )
 from wikimem.host_wait import in_own_thread, within
 from wikimem.text.decoding import replace_improper
@@ -107,14 +109,14 @@ class MemoryHost:
         """
         self.related_names = []
         try:
-            query = replace_improper(user_text)
+            query = replace_improper(query_of(user_text))
             asked = self._memory.retrieve(query, limit=self._limit, budget_tokens=self._budget_tokens)
             surfaced = await within(self._recall_timeout_s, asked)
         except Exception as error:  # noqa: BLE001 - fail open: a broken memory must not break the chat
             _log.warning("nothing is recalled for this turn: %s: %s", type(error).__name__, error)
             return None
         self.related_names = [address for address, _ in surfaced]
-        return injection_text(surfaced) or None
+        return injection_text(fitted(surfaced, self._budget_tokens)) or None
 
     async def on_after_turn(self, user_text: str, assistant_text: str) -> None:
         """Start to memorize this turn and return at once."""
@@ -124,12 +126,19 @@ class MemoryHost:
         self._last = task
         # The loop keeps only a weak reference to a task: one that nobody holds may vanish in mid-work.
         self._pending.add(task)
-        task.add_done_callback(self._pending.discard)
+        task.add_done_callback(self._ended)
 
     async def flush(self) -> None:
-        """Wait for the turns that are being memorized: at a graceful shutdown, and in tests."""
-        while self._pending:
-            await asyncio.gather(*self._pending, return_exceptions=True)
+        """Wait for the turns that are being memorized: at a graceful shutdown, in tests, before the event loop ends."""
+        # Tasks of another loop cannot be waited for here: a host may call `asyncio.run` for every turn.
+        here = asyncio.get_running_loop()
+        while pending := [task for task in self._pending if task.get_loop() is here]:
+            await asyncio.gather(*pending, return_exceptions=True)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._pending.discard(task)
+        if task.cancelled():
+            _log.warning("a turn is not memorized: it was cancelled before it was done; `await host.flush()` waits")
 
     async def run_diary_tool(self, arguments: Mapping[str, Any] | str) -> str:
         """Handle a call of `DIARY_TOOL`; return what to tell the model, also when it could not be done.
@@ -164,14 +173,18 @@ class MemoryHost:
             found = await self._extract(user_text, assistant_text, related)
         except Exception as error:  # noqa: BLE001 - fail open: this turn is not memorized
             _log.warning("this turn is not memorized: %s: %s", type(error).__name__, error)
-        if before is not None:
+        if before is not None and not before.done() and before.get_loop() is asyncio.get_running_loop():
             # In the turns' order, however fast each reply came: of two facts of one name the later one stays.
             await asyncio.wait([before])
         kept = 0
-        for item in found[: self._most * _TRIES_PER_ITEM]:
-            kept += await self._keep(item)
-            if kept >= self._most:
-                break
+        try:
+            for item in found[: self._most * _TRIES_PER_ITEM]:
+                kept += await self._keep(item)
+                if kept >= self._most:
+                    break
+        except (NotRunning, Unreachable) as error:
+            # Each further item would wait as long for the same daemon.
+            _log.warning("the memories of this turn are not written: %s", error)
 
     async def _extract(self, user_text: str, assistant_text: str, related: tuple[str, ...]) -> list[ExtractedItem]:
         prompt = extraction_prompt(
@@ -199,6 +212,8 @@ class MemoryHost:
     async def _keep(self, item: ExtractedItem) -> bool:
         try:
             await self._memory.add(item, owner=self._owner, source_conv=self._source_conv)
+        except (NotRunning, Unreachable):
+            raise
         except WikimemError as error:
             _log.info("an item of this turn is left out: %s", error)
         except Exception as error:  # noqa: BLE001 - fail open: this item is lost, the others are kept

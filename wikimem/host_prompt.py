@@ -16,13 +16,20 @@ from wikimem.text.decoding import REPLACEMENT, replace_improper
 MEMORY_TAG = "wikimem-memory"
 """The element that encloses injected memory where the text around it is not ours (`memory_block`)."""
 
-# Tags that must not be opened or closed by a memory: our own, and those that coding agents put around a hook's text.
-# The short ones count only with their `>`: `Map<UserId>` is code.
+# Tags that must not be opened or closed by a memory: our own, those that coding agents put around a hook's text, and
+# those of a transcript. The short ones count only with their `>`: `Map<UserId>` is code.
 _GUARDED_TAGS = (
-    *(MEMORY_TAG, "system-reminder", "user-prompt", "session-start", "additional-context"),
-    *("system>", "user>", "human>", "assistant>", "instructions>"),
+    *(MEMORY_TAG, "system-reminder", "user-prompt", "session-start", "additional-context", "hook-context"),
+    *("session-context", "environment-context", "user-instructions", "function-calls", "tool-call", "tool-result"),
+    *("system>", "user>", "human>", "assistant>", "instructions>", "memory>", "memories>", "notes>", "context>"),
 )
-_OPENING = re.compile("[<\uff1c\ufe64\u2039]")
+# `<|im_end|>`, and `<\uff5cUser\uff5c>` in wide forms: what models are trained to take for the end of a turn.
+_SPECIAL_TOKEN = re.compile(r"\|[^|<>\s]{1,48}\|>")
+# `<` and what looks like it: wide, small and single guillemet, angle brackets of mathematics, CJK and ornaments.
+_OPENING = re.compile("[<\uff1c\ufe64\u2039\u2329\u27e8\u3008\u300a\u276e\u2770\u29fc\u1438\u02c2\xab]")
+_SLASHES = "/\\\u2215\u2044\u29f8\u2571"
+_HYPHENS = "_\u2212\u2043\u02d7"
+_INVISIBLE = frozenset({"Cf", "Cc", "Zs", "Zl", "Zp", "Mn"})
 _TAG_REACH = 64
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f]")
 
@@ -32,8 +39,19 @@ BASE_CATEGORIES = ("preferences", "daily_life", "profile", "event", "knowledge")
 MAX_ITEMS_PER_TURN = 8
 """What one turn may write; the figure is the reference plugin's."""
 
+MOST_QUERY = 4_000
+"""Characters of a prompt that are asked for: of a pasted log the beginning and the end say what it is about."""
+
+_MOST_SAID = 40_000
+"""Characters of either side of a turn that go to the model: a pasted log would fill its window, or be refused."""
+
+_CHARS_PER_TOKEN = 12
+"""What a token (a word, or a CJK character) may measure on average: a line of base64 is one word of any length."""
+
 _MAX_STARTS = 64
-"""How many `[` of a reply are tried as the start of the array: a reply full of brackets costs no more than that."""
+_MOST_READ = 1_000_000
+"""How many `[` of a reply are tried as the start of the array, and how many characters are read for it in all: this
+runs on the host's event loop, and a reply of ten megabytes must cost a turn no more than a short one."""
 
 _RULES = """\
 You keep the long-term memory of an assistant. Read the one turn of conversation below and decide what in it is worth \
@@ -69,9 +87,11 @@ def injection_text(items: Iterable[tuple[str, str]]) -> str:
     """Return the lines that go before a turn, from pairs of address and content.
 
     One `- [address] content` an item. Further lines of the content are indented, so that no memory can forge an entry
-    of the list or a heading of the prompt around it.
+    of the list or a heading of the prompt around it, and what would open or close a tag of that prompt is disarmed.
     """
-    return "\n".join(f"- [{' '.join(address.split())}] {_indented(content)}" for address, content in items)
+    return "\n".join(
+        f"- [{' '.join(disarmed(address).split())}] {_indented(disarmed(content))}" for address, content in items
+    )
 
 
 def memory_block(items: Iterable[tuple[str, str]], heading: str) -> str:
@@ -79,24 +99,70 @@ def memory_block(items: Iterable[tuple[str, str]], heading: str) -> str:
 
     No memory can end the block: a `<` that would begin its tag, or a tag of the host's own frame, shows as `&lt;`.
     """
-    lines = injection_text((disarmed(address), disarmed(content)) for address, content in items)
-    return f"<{MEMORY_TAG}>\n{heading}\n{lines}\n</{MEMORY_TAG}>"
+    return f"<{MEMORY_TAG}>\n{heading}\n{injection_text(items)}\n</{MEMORY_TAG}>"
 
 
 def disarmed(text: str) -> str:
     """Return text in which no guarded tag begins and no control character can steer the terminal that shows it.
 
-    A model reads tags as people do, so case, white space, invisible characters and wide forms make no difference.
+    A model reads tags as people do, so case, white space, invisible characters, accents, wide forms and letters that
+    look alike make no difference.
     """
     plain = _CONTROLS.sub(REPLACEMENT, text)
     return _OPENING.sub(lambda found: "&lt;" if _begins_tag(plain, found.end()) else found[0], plain)
 
 
 def _begins_tag(text: str, position: int) -> bool:
-    seen = unicodedata.normalize("NFKC", text[position : position + _TAG_REACH])
-    letters = "".join(char for char in seen if unicodedata.category(char) not in {"Cf", "Cc", "Zs", "Zl", "Zp", "Mn"})
-    plain = letters.lstrip("/\u2215\u2044").casefold().replace("_", "-")
-    return plain.startswith(_GUARDED_TAGS)
+    seen = unicodedata.normalize("NFKD", text[position : position + _TAG_REACH])
+    letters = "".join(char for char in seen if unicodedata.category(char) not in _INVISIBLE)
+    plain = "".join("-" if _is_hyphen(char) else char for char in letters.lstrip(_SLASHES).casefold())
+    return _SPECIAL_TOKEN.match(seen) is not None or any(_reads_as(plain, tag) for tag in _GUARDED_TAGS)
+
+
+def _is_hyphen(char: str) -> bool:
+    return char in _HYPHENS or unicodedata.category(char) == "Pd"
+
+
+def _reads_as(text: str, tag: str) -> bool:
+    """Tell whether text begins with a tag, where a letter of another script may stand for any (`\u0456` reads as `i`).
+
+    Not for all of them in a short tag: `<\u0444\u0430\u0439\u043b>` is a placeholder that people write.
+    """
+    pairs = list(zip(text, tag, strict=False))
+    foreign = sum(char != wanted and char.isalpha() and not char.isascii() for char, wanted in pairs)
+    same = sum(char == wanted for char, wanted in pairs)
+    return same + foreign == len(tag) and (foreign == 0 or same > 1 or "-" in tag)
+
+
+def cost(content: str, tokens: int) -> int:
+    """Return what a text takes of a budget: its tokens, or more when its words are of no human length."""
+    return max(tokens, len(content) // _CHARS_PER_TOKEN)
+
+
+def fitted(items: Iterable[tuple[str, str]], budget_tokens: int) -> list[tuple[str, str]]:
+    """Return the items of an answer that was cut to a budget of words, cut by their length too."""
+    left = budget_tokens * _CHARS_PER_TOKEN
+    kept = []
+    for address, content in items:
+        if left <= 0:
+            break
+        kept.append((address, content if len(content) <= left else cut(content, left)))
+        left -= len(content)
+    return kept
+
+
+def cut(content: str, most: int) -> str:
+    """Return the first `most` characters of a text, and where the rest is."""
+    return f"{content[:most].rstrip()} … (cut: the rest is at this address)"
+
+
+def query_of(prompt: str) -> str:
+    """Return what is asked of the memory for a prompt."""
+    return _ends(prompt, MOST_QUERY, "\n")
+
+
+def _ends(text: str, most: int, between: str) -> str:
+    return text if len(text) <= most else f"{text[: most // 2]}{between}{text[-most // 2 :]}"
 
 
 def extraction_prompt(
@@ -119,7 +185,7 @@ def extraction_prompt(
             "",
             f"Categories: {_data(known)}",
             f"Candidates for links: {_data(list(related))}",
-            f"The turn: {_data({'user': user_text, 'assistant': assistant_text})}",
+            f"The turn: {_data({'user': _said(user_text), 'assistant': _said(assistant_text)})}",
             "",
             "The JSON array:",
         )
@@ -135,16 +201,23 @@ def parse_extraction(reply: str) -> list[ExtractedItem]:
     return [item for element in _outermost_array(reply) if (item := _item_of(element)) is not None]
 
 
-def _outermost_array(reply: str) -> list[object]:
+def _outermost_array(whole: str) -> list[object]:
     decoder = json.JSONDecoder()
-    start = reply.find("[")
+    # A model that thinks aloud answers at the end.
+    reply = whole[-_MOST_READ:]
+    start, read = reply.find("["), 0
     for _ in range(_MAX_STARTS):
-        if start < 0:
+        if start < 0 or read > _MOST_READ:
             break
+        value: object = None
         try:
-            value, _end = decoder.raw_decode(reply, start)
+            value, end = decoder.raw_decode(reply, start)
+            read += end - start
+        except json.JSONDecodeError as error:
+            read += error.pos - start
         except (ValueError, RecursionError):
-            value = None
+            # A number of too many digits; brackets nested deeper than the decoder goes, which it notices early.
+            read += _MOST_READ // _MAX_STARTS
         if value == []:
             # The answer "nothing to keep"; what follows it is an explanation, perhaps with an example in it.
             break
@@ -161,6 +234,10 @@ def _item_of(element: object) -> ExtractedItem | None:
     # Half a surrogate pair (`\\ud83d` alone) is valid JSON and no text that can be written.
     texts = [replace_improper(part).strip() for part in parts if isinstance(part, str)]
     return ExtractedItem(*texts) if len(texts) == len(parts) and all(texts) else None
+
+
+def _said(text: str) -> str:
+    return _ends(text, _MOST_SAID, "\n[…]\n")
 
 
 def _indented(content: str) -> str:

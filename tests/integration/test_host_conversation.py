@@ -14,6 +14,7 @@ import pytest
 
 from tests.contract.test_host_memories import KINDS, memory_over
 from tests.serving import Served, serving
+from wikimem.errors import Unreachable
 from wikimem.host import DIARY_TOOL, Llm, MemoryHost
 from wikimem.host_memory import memory_of
 from wikimem.store.vault import MemoryStore
@@ -246,6 +247,62 @@ def test_a_broken_memory_costs_its_turn_only_and_says_so_in_the_log(caplog: pyte
     told = caplog.text
     for word in ("nothing is recalled", "categories cannot be read", "could not be written"):
         assert word in told
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_host_may_run_an_event_loop_for_every_turn(
+    kind: str, served: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Tasks of the turn before belong to a loop that is closed: they are neither waited for nor in the way."""
+    with asyncio.Runner() as keeper:
+        opened = memory_over(kind, served)
+        memory = keeper.run(opened.__aenter__())
+        facts = iter(range(9))
+        host = MemoryHost(memory, lambda _: array(("runs", f"run {next(facts)}", "Kept.")))
+
+        async def turn(*, flushed: bool) -> None:
+            await host.on_before_turn("run")
+            await host.on_after_turn("u", "a")
+            if flushed:
+                await host.flush()
+
+        with caplog.at_level(logging.WARNING, "wikimem.host"):
+            asyncio.run(turn(flushed=False))
+        assert "await host.flush()" in caplog.text
+        for _ in range(2):
+            asyncio.run(turn(flushed=True))
+        keeper.run(opened.__aexit__(None, None, None))
+    assert len(MemoryStore(served.vault).items("runs")) >= 2
+
+
+def test_a_daemon_that_is_away_is_waited_for_once_a_turn() -> None:
+    class Away(Broken):
+        asked = 0
+
+        async def add(self, item: object, *, owner: str | None, source_conv: str | None) -> str:
+            self.asked += 1
+            raise Unreachable("no answer within 10 s")
+
+    memory = Away()
+
+    async def use() -> None:
+        host = MemoryHost(memory, lambda _: array(*[("a", f"b{n}", "c") for n in range(50)]))
+        await host.on_after_turn("x", "y")
+        await host.flush()
+
+    asyncio.run(use())
+    assert memory.asked == 1
+
+
+def test_a_pasted_log_is_asked_for_by_its_beginning_and_its_end(served: Served) -> None:
+    async def use() -> str | None:
+        async with memory_over("client", served) as memory:
+            host = MemoryHost(memory, lambda _: array(("people", "Ann", "Sails.")))
+            await host.on_after_turn("x", "y")
+            await host.flush()
+            return await host.on_before_turn("Who is Ann? " + "ERROR 17 at line 9\n" * 1_000_000)
+
+    assert asyncio.run(use()) == "- [people:Ann] Sails."
 
 
 def _returns_no_text(_: str) -> str:

@@ -51,6 +51,22 @@ def test_a_reply_without_an_array_of_items_is_nothing(text: str) -> None:
     assert parse_extraction(text) == []
 
 
+def test_a_reply_of_ten_megabytes_is_read_about_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each bracket could begin the array: to read the rest of such a reply for each would hold the host for minutes."""
+    read = 0
+    raw_decode = json.JSONDecoder.raw_decode
+
+    def counted(self: json.JSONDecoder, text: str, idx: int = 0) -> object:
+        nonlocal read
+        read += len(text) - idx
+        return raw_decode(self, text, idx)
+
+    monkeypatch.setattr(json.JSONDecoder, "raw_decode", counted)
+    assert parse_extraction("[1," * 70 + "1," * 5_000_000) == []
+    assert read <= 3_000_000
+    assert parse_extraction("x" * 10_000_000 + reply(ITEM)) == [ANN]
+
+
 def test_half_a_surrogate_pair_in_a_reply_is_replaced() -> None:
     (item,) = parse_extraction('[{"category": "a", "name": "b", "content": "x \\ud83d y \\u0000"}]')
     assert item.content == "x \ufffd y \ufffd"
@@ -66,6 +82,13 @@ def test_no_text_leaves_its_place_in_the_prompt() -> None:
     said = json.loads(turn.removeprefix("The turn: "))
     assert said["user"] == said["assistant"] == hostile.replace("\ud83d", "\ufffd")
     prompt.encode()
+
+
+def test_of_a_pasted_log_the_beginning_and_the_end_go_to_the_model() -> None:
+    prompt = extraction_prompt("first " + "x " * 500_000 + "last", "a", categories=[], related=[])
+    assert len(prompt) < 50_000
+    assert '"user": "first ' in prompt
+    assert ' last"' in prompt
 
 
 def test_the_prompt_has_every_rule_and_the_candidates() -> None:

@@ -19,8 +19,9 @@ from wikimem.cli.options import json_option, vault_option
 from wikimem.cli.output import note, safe
 from wikimem.config import Settings
 from wikimem.errors import NotFound, NotRunning, TryAgain
-from wikimem.hook import BUDGET_TOKENS, MOST_ITEMS, Candidate, HookCall, answer_text, choose, query_of, read_call, shown
+from wikimem.hook import BUDGET_TOKENS, MOST_ITEMS, Candidate, HookCall, answer_text, choose, read_call, shown
 from wikimem.hook_session import GivenKeys
+from wikimem.host_prompt import cost, query_of
 
 TIME_S: Final = 0.6
 """From here to the answer; with the start of the interpreter it stays below the second that a person notices."""
@@ -177,7 +178,9 @@ def _candidates(settings: Settings, call: HookCall, known: int) -> list[Candidat
             answer = client.retrieve("", MOST_ITEMS + min(known, _MOST_MORE), time_range=window)
         else:
             answer = client.retrieve(query_of(call.prompt), MOST_ITEMS + min(known, _MOST_MORE))
-    return [Candidate(one["address"], one["content"], one["tokens_est"]) for one in answer["items"]]
+    return [
+        Candidate(one["address"], one["content"], cost(one["content"], one["tokens_est"])) for one in answer["items"]
+    ]
 
 
 @contextmanager
