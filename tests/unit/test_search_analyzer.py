@@ -122,3 +122,31 @@ def test_an_ordinary_word_has_the_terms_that_expand_gives_it() -> None:
     for word in ("Beach", "BEACH", "beach", "beach.", "Море", "море", "Über", "and"):
         assert analyzed(Analyzer(), [word])[0] == Counter(term.text for term in expand(word))
         assert sum(term.kind is Kind.WORD for term in expand(word)) == 1
+
+
+@pytest.mark.parametrize("broken", ["_spread", "_learn"])
+def test_a_call_that_failed_leaves_the_next_ones_as_they_would_have_been(
+    broken: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    analyzer = Analyzer()
+    analyzer.tokens(["sea and hill"])
+    whole = getattr(analyzer, broken)
+    kept: list[object] = []
+
+    def fail(*arguments: object) -> object:
+        kept.extend((memoryview(analyzer._counted), memoryview(analyzer._counted_at)))  # as a traceback keeps views
+        whole(*arguments)
+        raise MemoryError
+
+    monkeypatch.setattr(analyzer, broken, fail)
+    with pytest.raises((MemoryError, BufferError)):
+        analyzer.tokens(["lake river moor"])
+    monkeypatch.setattr(analyzer, broken, whole)
+    texts = ["river and stone", "moor sea glen"]
+    again = analyzer.tokens(texts)
+    names = analyzer.vocabulary.names
+    for number, text in enumerate(texts):
+        found = Counter(names[term] for term in again.terms[again.texts == number])
+        alone = Analyzer()
+        expected = Counter(alone.vocabulary.names[term] for term in alone.tokens([text]).terms)
+        assert found == expected

@@ -93,6 +93,9 @@ def _rows(answer: StatusAnswer, settings: Settings) -> Iterator[tuple[str, str]]
     watch = answer["watch"]
     compared = f", compared {watch['compared_at']} ({watch['compared_by']})" if watch["compared_at"] else ""
     yield "watching", watch["mode"] + compared
+    if watch["fallback"]:
+        yield "", f"because {watch['fallback']}"
+        yield "", watch["hint"]
     yield "writing", answer["write_mode"]
     vectors = answer["vectors"]
     waiting = f", {vectors['pending']} pending" if vectors["pending"] else ""

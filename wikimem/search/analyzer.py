@@ -97,6 +97,15 @@ class Analyzer:
         """Return the terms of `texts`, numbered from 0."""
         if self._known > self._most:
             self.forget()
+        try:
+            return self._tokens(texts)
+        except BaseException:
+            # Surfaces that were learned by half would give all later texts the terms of others; and an array that a
+            # kept traceback still looks into cannot grow (`BufferError`).
+            self.forget()
+            raise
+
+    def _tokens(self, texts: Sequence[str]) -> Tokens:
         surfaces, counted, extra = _Flat(), _Flat(), _Flat()
         for text in texts:
             for part in slices(text):
