@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 VAULT ?= memory
+QUESTIONS ?= ../shared/data/xquad/*.json
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
@@ -61,12 +62,16 @@ bench: export PYTHONPATH := .:daemon
 bench: $(STAMP)
 	$(BIN)/python bench/commands.py
 	$(BIN)/python bench/freshness.py save --items 1000 --files 200
-	$(BIN)/python bench/load.py latency --items 1000 --files 200
-	$(BIN)/python bench/load.py latency --items 10000 --files 200
+	$(BIN)/python bench/latency.py --items 10000
 	$(BIN)/python bench/freshness.py cold --items 10000
 	$(BIN)/python bench/freshness.py burst --files 200
 	$(BIN)/python bench/graph.py
 	$(BIN)/python bench/parsing.py
+ifneq ($(wildcard $(QUESTIONS)),)
+	$(BIN)/python bench/quality.py $(wildcard $(QUESTIONS))
+else
+	@echo "bench/quality.py: no question sets ($(QUESTIONS)); make bench QUESTIONS='files of the SQuAD form'"
+endif
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

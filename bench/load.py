@@ -1,7 +1,6 @@
 """Loads for the socket that a test has no time for; each has a short form that the tests run.
 
 python -m bench.load crowd --clients 64 --seconds 60     64 clients at once: errors, p50, p99
-python -m bench.load latency --items 10000               round trips of retrieve, and the server's own share
 python -m bench.load restarts --rounds 1000              kill -9 and restart under load: starts in one try
 python -m bench.load fuzz --bytes 10000000               no crash, no leak, no 500
 """
@@ -103,37 +102,6 @@ def crowd(path: Path, clients: int, seconds: float, processes: int = 2) -> Crowd
         total.reads_ms += part["reads_ms"]
         total.writes_ms += part["writes_ms"]
     return total
-
-
-# --- latency -------------------------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class Latency:
-    """Round trips one after the other: the whole, the search in it, and an answer that takes no work."""
-
-    retrieve_ms: list[float] = field(default_factory=list)
-    took_ms: list[float] = field(default_factory=list)
-    health_ms: list[float] = field(default_factory=list)
-    answer_bytes: int = 0
-
-
-def latency(served: Served, calls: int) -> Latency:
-    """Ask so many queries over one connection."""
-    found, rng = Latency(), random.Random(3)
-    with served.client(timeout=30) as client:
-        for number in range(calls + 50):
-            query = " ".join(rng.sample(WORDS, 2))
-            started = time.perf_counter()
-            answer = client.retrieve(query)
-            passed = time.perf_counter()
-            client.health()
-            if number >= 50:  # the first ones warm caches
-                found.health_ms.append((time.perf_counter() - passed) * 1000)
-                found.retrieve_ms.append((passed - started) * 1000)
-                found.took_ms.append(answer["took_ms"])
-            found.answer_bytes = len(json.dumps(answer))
-    return found
 
 
 def _shares(values: Sequence[float]) -> str:
@@ -264,10 +232,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     one.add_argument("--clients", type=int, default=64)
     one.add_argument("--seconds", type=float, default=60)
     one.add_argument("--items", type=int, default=10_000)
-    five = commands.add_parser("latency")
-    five.add_argument("--items", type=int, default=10_000)
-    five.add_argument("--files", type=int, default=200)
-    five.add_argument("--calls", type=int, default=2_000)
     two = commands.add_parser("restarts")
     two.add_argument("--rounds", type=int, default=1_000)
     three = commands.add_parser("fuzz")
@@ -284,7 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps({"errors": part.errors, "reads_ms": part.reads_ms, "writes_ms": part.writes_ms}))
         return 0
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as served:
-        commands_by_name = {"crowd": _crowd, "latency": _latency, "restarts": _restarts, "fuzz": _fuzz}
+        commands_by_name = {"crowd": _crowd, "restarts": _restarts, "fuzz": _fuzz}
         return commands_by_name[chosen.command](served, chosen)
 
 
@@ -298,21 +262,6 @@ def _crowd(served: Served, chosen: argparse.Namespace) -> int:
         f"max {max(found.reads_ms):.0f} ms; writes (one at a time, on the disk) {_shares(found.writes_ms)}"
     )
     return 1 if found.errors else 0
-
-
-def _latency(served: Served, chosen: argparse.Namespace) -> int:
-    fill(served, chosen.items, -(-chosen.items // chosen.files))
-    started = time.monotonic()
-    served.start()
-    ready = time.monotonic() - started
-    found = latency(served, chosen.calls)
-    print(
-        f"{chosen.items} items in {chosen.files} files, fresh, {found.answer_bytes} bytes an answer: "
-        f"retrieve {_shares(found.retrieve_ms)}; of it search {_shares(found.took_ms)}; "
-        f"an answer without work {_shares(found.health_ms)}; ready after {ready:.1f} s; "
-        f"resident {served.client().status()['rss_bytes'] / 1e6:.0f} MB"
-    )
-    return 0
 
 
 def _restarts(served: Served, chosen: argparse.Namespace) -> int:
