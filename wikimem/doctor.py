@@ -45,7 +45,7 @@ def examine(
     findings += _state(settings)
     findings += _socket(settings)
     findings += _daemon(settings, ask_status)
-    findings += unit_findings(settings, env, run)
+    findings += unit_findings(settings, env, cwd, run)
     return findings
 
 

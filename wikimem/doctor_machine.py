@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from wikimem import user_manager
+from wikimem.api.finding import listens
 from wikimem.config import Settings
 from wikimem.doctor_finding import Finding
+from wikimem.service_drift import drift
 from wikimem.service_units import service_of
 
 _PROC = Path("/proc/sys/fs/inotify")
@@ -37,12 +39,13 @@ def inotify_findings(folders: int, limits: Path = _PROC) -> Iterator[Finding]:
         yield Finding("ok", "watching", f"{folders} folders to watch, {watches} allowed")
 
 
-def unit_findings(settings: Settings, env: Mapping[str, str], run: user_manager.Run) -> Iterator[Finding]:
+def unit_findings(settings: Settings, env: Mapping[str, str], cwd: Path, run: user_manager.Run) -> Iterator[Finding]:
     """Look at the vault's service, where one was installed."""
     name = settings.name
     if not user_manager.is_installed(name, env):
         yield Finding("note", "service", "no systemd service is installed for this vault")
         return
+    yield from _drift_findings(name, env, cwd)
     failed = user_manager.failed_unit(name, run=run)
     if failed is not None:
         last = f"; its last line: {failed.last_line}" if failed.last_line else ""
@@ -52,9 +55,19 @@ def unit_findings(settings: Settings, env: Mapping[str, str], run: user_manager.
     if state is None:
         yield Finding("note", "service", "it is installed, and no systemd user manager answers")
         return
+    silent = None if listens(settings.socket_path) else user_manager.not_running(name, run=run)
+    if silent is not None:
+        yield Finding("warning", "service", silent.message, silent.hint)
+        return
     yield Finding("ok", "service", f"{state.unit} is {state.active}, {state.enabled}")
     if user_manager.linger(env, run=run) is False:
         yield Finding("note", "service", "it stops when you log out; to keep it running: `loginctl enable-linger`")
+
+
+def _drift_findings(name: str, env: Mapping[str, str], cwd: Path) -> Iterator[Finding]:
+    for one in drift(name, env=env, cwd=cwd):
+        hint = f"bring it up to date: `wikimem service install {name}`"
+        yield Finding("error" if one.fatal else "warning", "service", one.detail, hint)
 
 
 def _limit(file: Path) -> int | None:

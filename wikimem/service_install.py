@@ -100,8 +100,8 @@ def _start(*command: str, name: str, run: Run) -> None:
     answer = systemctl(*command, run=run)
     if answer.status == 0:
         return
-    line = user_manager.last_line(service_of(name), run=run)
     state = user_manager.unit_state(service_of(name), run=run)
+    line = user_manager.last_line(state, run=run) if state is not None else ""
     reason = line or user_manager.first_line(answer.err) or f"systemctl ended with {answer.status}"
     hint = f"`wikimem service logs {name}` shows more; then `wikimem service install {name}` again"
     error = ConfigError if state is not None and state.exit_status == ConfigError.exit_status else WikimemError

@@ -44,6 +44,7 @@ class UnitState:
     restarts: int
     exit_status: int
     status_text: str
+    invocation: str
 
     @property
     def failed(self) -> bool:
@@ -59,6 +60,11 @@ class FailedUnit:
     result: str
     last_line: str
     hint: str
+
+    def error(self) -> NotRunning:
+        """Return what to tell a client."""
+        said = f": {self.last_line}" if self.last_line else ""
+        return NotRunning(f"{self.unit} has failed, {self.result}{said}", hint=self.hint)
 
 
 def run(command: Sequence[str]) -> Ran:
@@ -153,7 +159,7 @@ def tell(*words: str, run: Run = run) -> None:
 def unit_state(unit: str, *, run: Run = run) -> UnitState | None:
     """Return the unit's state; None when no manager answers."""
     wanted = (
-        "LoadState,ActiveState,SubState,Result,UnitFileState,MainPID,NRestarts,ExecMainStatus,StatusText"  # one call
+        "LoadState,ActiveState,SubState,Result,UnitFileState,MainPID,NRestarts,ExecMainStatus,StatusText,InvocationID"
     )
     answer = systemctl("show", unit, "-p", wanted, run=run)
     if answer.status != 0:
@@ -170,6 +176,7 @@ def unit_state(unit: str, *, run: Run = run) -> UnitState | None:
         restarts=_number(found.get("NRestarts", "")),
         exit_status=_number(found.get("ExecMainStatus", "")),
         status_text=found.get("StatusText", ""),
+        invocation=found.get("InvocationID", ""),
     )
 
 
@@ -180,36 +187,60 @@ def start_socket(name: str, *, run: Run = run) -> bool:
     """
     failed = failed_unit(name, run=run)
     if failed is not None:
-        said = f": {failed.last_line}" if failed.last_line else ""
-        raise NotRunning(f"{failed.unit} has failed, {failed.result}{said}", hint=failed.hint)
+        raise failed.error()
     return systemctl("start", socket_of(name), run=run).status == 0
+
+
+def restart_socket(name: str, *, run: Run = run) -> bool:
+    """Have systemd make the socket's file anew. The daemon is restarted with it."""
+    return systemctl("restart", socket_of(name), run=run).status == 0
+
+
+def not_running(name: str, *, run: Run = run) -> NotRunning | None:
+    """Return what to say of an installed service whose daemon does not answer; None when no manager answers."""
+    failed = failed_unit(name, run=run)
+    if failed is not None:
+        return failed.error()
+    service, listening = unit_state(service_of(name), run=run), unit_state(socket_of(name), run=run)
+    if service is None or listening is None:
+        return None
+    units = f"{socket_of(name)} {service_of(name)}"
+    if "active" not in (service.active, listening.active):
+        return NotRunning(f"{service_of(name)} is {service.active}", hint=f"start it: `systemctl --user start {units}`")
+    return NotRunning(
+        f"nobody answers on the socket of {service_of(name)}, which is {service.active}",
+        hint=f"the socket's file was removed or replaced; make it anew: `systemctl --user restart {units}`",
+    )
 
 
 def failed_unit(name: str, *, run: Run = run) -> FailedUnit | None:
     """Return why the vault's service or socket is failed, None when neither is (or no manager answers).
 
-    After five crashes in five minutes both are failed, the socket's file stays, and a client gets ECONNREFUSED until
+    After StartLimitBurst= crashes both are failed, and a client gets ECONNREFUSED (or no file at all) until
     `reset-failed`.
     """
+    service = unit_state(service_of(name), run=run)
     for unit in (service_of(name), socket_of(name)):
-        state = unit_state(unit, run=run)
-        if state is None or not state.failed:
+        state = service if unit == service_of(name) else unit_state(unit, run=run)
+        if service is None or state is None or not state.failed:
             continue
         again = f"systemctl --user reset-failed {service_of(name)} {socket_of(name)}"
         start = f"systemctl --user start {socket_of(name)} {service_of(name)}"
-        line = last_line(service_of(name), run=run)
+        line = last_line(service, run=run)
         hint = f"see `wikimem service logs {name}`; when it is mended: `{again}`, then `{start}`"
         return FailedUnit(unit, _result(state), line, hint)
     return None
 
 
-def last_line(unit: str, *, run: Run = run) -> str:
+def last_line(service: UnitState, *, run: Run = run) -> str:
     """Return what the unit itself (not systemd) said last: its newest error that has an event, else its newest line.
 
-    An error without an event is a hint, or one line of many of a traceback. `` when the journal has nothing.
+    An error without an event is a hint, or one line of many of a traceback. Only what the last process said: what was
+    wrong with one before may be mended. `` when the journal has nothing.
     """
-    own = "_SYSTEMD_USER_UNIT=" + unit
-    answer = run(["journalctl", "--user", "--no-pager", "-q", "-n", "20", "-o", "json", own])
+    own = ["_SYSTEMD_USER_UNIT=" + service.unit]
+    own += ["_SYSTEMD_INVOCATION_ID=" + service.invocation] if service.invocation else []
+    answer = run(["journalctl", "--user", "--no-pager", "-q", "-n", "20", "-o", "json", *own])
     entries = [_entry(line) for line in answer.out.splitlines()] if answer.status == 0 else []
     said = [entry for entry in entries if isinstance(entry.get("MESSAGE"), str)]
     errors = [entry for entry in said if "WIKIMEM_EVENT" in entry and str(entry.get("PRIORITY")) in "0123"]

@@ -11,6 +11,7 @@ import pytest
 from wikimem import service_install, service_plan, service_remove
 from wikimem.errors import ConfigError, InvalidInput, Locked, NotFound, VaultError, WikimemError
 from wikimem.places import name_of
+from wikimem.service_drift import Drift, drift
 from wikimem.store.locks import VaultLock, vault_key
 from wikimem.user_manager import Ran, installed_names, is_installed
 
@@ -307,3 +308,45 @@ MOUNTS = """21 1 253:0 / / rw - ext4 /dev/vda rw
 def test_the_mount_point_of_a_vault_on_another_disk_is_found(vault: str, disk: str | None) -> None:
     found = service_plan.own_disk(Path(vault), home=Path("/home/me"), mounts=MOUNTS)
     assert found == (Path(disk) if disk else None)
+
+
+# --- what grew apart since ------------------------------------------------------------------------------------------
+
+
+def grown_apart(home: Home, name: str = "notes") -> list[Drift]:
+    return drift(name, env=home.env, cwd=home.root)
+
+
+def test_a_fresh_installation_has_not_grown_apart(home: Home) -> None:
+    home.install()
+    assert grown_apart(home) == []
+
+
+def test_a_vault_that_was_moved_in_the_configuration_is_noticed(home: Home) -> None:
+    home.install()
+    other = home.root / "Elsewhere"
+    (other / "wiki").mkdir(parents=True)
+    home.config.write_text(home.config.read_text().replace(str(home.vault), str(other)))
+    (found,) = grown_apart(home)
+    assert found == Drift(f"it was installed for another folder than {other}")
+    home.install(path="")
+    assert grown_apart(home) == []
+
+
+def test_an_environment_that_is_gone_is_noticed(home: Home) -> None:
+    home.install()
+    dropin = home.units / "wikimem@notes.service.d/10-vault.conf"
+    dropin.write_text(dropin.read_text().replace(sys.executable, '/gone/with 50%%/$$5/"py'.replace('"', '\\"')))
+    (found,) = grown_apart(home)
+    assert found == Drift('the Python that it runs is gone: /gone/with 50%/$5/"py', fatal=True)
+
+
+def test_a_unit_of_another_version_is_noticed_and_another_python_that_is_there_is_not(home: Home) -> None:
+    home.install()
+    unit, dropin = home.units / "wikimem@.service", home.units / "wikimem@notes.service.d/10-vault.conf"
+    dropin.write_text(dropin.read_text().replace(sys.executable, "/bin/sh"))
+    assert grown_apart(home) == []
+    unit.write_text(unit.read_text().replace("WatchdogSec=30", "WatchdogSec=3"))
+    (found,) = grown_apart(home)
+    assert "wikimem@.service" in found.detail
+    assert not found.fatal

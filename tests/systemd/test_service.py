@@ -235,6 +235,15 @@ def test_a_stopped_service_leaves_the_socket_and_a_stopped_socket_no_file(runnin
     assert running.manager.run("ls", str(running.socket_file)).returncode != 0
 
 
+def test_a_socket_file_that_was_removed_is_made_anew_for_the_next_client(running: Served) -> None:
+    running.start()
+    running.manager.run("rm", str(running.socket_file), check=True)
+    told = running.wikimem("status", "--vault", running.name)
+    assert told.returncode == 3
+    assert f"systemctl --user restart {running.socket} {running.service}" in told.stderr
+    assert running.finds("gyokuro") == ["tea:green"]
+
+
 LOAD = (
     ASK
     + """
@@ -342,10 +351,11 @@ def test_a_service_that_systemd_gave_up_on_is_explained_to_the_client(running: S
         with pytest.raises(ConnectionError):
             running.ask()
         eventually(lambda: running.show("ActiveState", running.socket) == "failed", "the socket is closed")
-        told = running.wikimem("retrieve", "--vault", running.name, "gyokuro")
-        assert told.returncode == 3
-        assert f"{running.service} has failed" in told.stderr
-        assert f"systemctl --user reset-failed {running.service} {running.socket}" in told.stderr
+        for command in (("retrieve", "gyokuro"), ("status",)):
+            told = running.wikimem(*command, "--vault", running.name)
+            assert told.returncode == 3
+            assert f"{running.service} has failed" in told.stderr
+            assert f"systemctl --user reset-failed {running.service} {running.socket}" in told.stderr
         told = running.wikimem("service", "status", running.name)
         assert told.returncode == 3
         assert "reset-failed" in told.stdout

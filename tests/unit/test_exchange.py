@@ -45,7 +45,7 @@ class World:
     connects: list[object] = field(default_factory=list)
     sends: list[object] = field(default_factory=list)
     receives: list[object] = field(default_factory=list)
-    unit: bool = False
+    unit: bool | NotRunning = False
     now: float = 0.0
     sent: list[bytes] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
@@ -88,7 +88,7 @@ class World:
                 self.now += seconds
                 return None
             case StartUnit():
-                return self.unit
+                return self.take([self.unit], None)
             case Emit(event):
                 self.events.append(event)
                 return None
@@ -193,12 +193,6 @@ def test_an_installed_unit_is_started_once_and_its_daemon_waited_for() -> None:
     world = World(connects=[FileNotFoundError(), FileNotFoundError()], receives=[answer(HEALTH)], unit=True)
     assert world.perform(requests.health())["state"] == "ok"
     assert world.log.count("StartUnit") == 1
-    world.exchange.answered = False
-    world.exchange.idle.clear()
-    world.connects = [FileNotFoundError()]
-    with pytest.raises(NotRunning):
-        world.perform(requests.health())
-    assert world.log.count("StartUnit") == 1
 
 
 def test_a_daemon_that_answered_before_is_waited_for_while_it_restarts() -> None:
@@ -207,7 +201,17 @@ def test_a_daemon_that_answered_before_is_waited_for_while_it_restarts() -> None
     world.receives = [ConnectionResetError(), answer(HEALTH)]
     world.connects = [ConnectionRefusedError(), FileNotFoundError(), FileNotFoundError()]
     assert world.perform(requests.health())["state"] == "ok"
-    assert "StartUnit" not in world.log
+    assert world.log.count("StartUnit") == 1
+
+
+def test_a_client_that_was_answered_before_is_told_that_systemd_gave_up_since() -> None:
+    world = World(receives=[answer(HEALTH), b""])
+    world.perform(requests.health())
+    world.connects = [ConnectionRefusedError()]
+    world.unit = NotRunning("wikimem@v.service has failed")
+    with pytest.raises(NotRunning, match="has failed"):
+        world.perform(requests.health())
+    assert world.now == 0.0
 
 
 def test_a_daemon_that_does_not_come_back_is_not_running() -> None:

@@ -144,4 +144,38 @@ def test_a_command_that_does_not_exist_is_an_answer_not_an_exception() -> None:
     ],
 )
 def test_the_last_words_of_a_unit_are_its_error_not_its_hint(lines: str, said: str) -> None:
-    assert user_manager.last_line("u", run=Commands({"journalctl": Ran(0, lines, "")})) == said
+    commands = Commands({"show": Ran(0, FAILED, ""), "journalctl": Ran(0, lines, "")})
+    failed = user_manager.failed_unit("notes", run=commands)
+    assert failed is not None
+    assert failed.last_line == said
+
+
+def test_the_last_words_are_those_of_the_last_process_not_of_one_whose_fault_was_mended() -> None:
+    commands = Commands({"show": Ran(0, FAILED + "InvocationID=c0ffee\n", "")})
+    user_manager.failed_unit("notes", run=commands)
+    asked = next(line for line in commands.asked if "journalctl" in line)
+    assert asked.endswith("_SYSTEMD_USER_UNIT=wikimem@notes.service _SYSTEMD_INVOCATION_ID=c0ffee")
+
+
+@pytest.mark.parametrize(
+    ("service", "listening", "said", "hint"),
+    [
+        ("inactive", "inactive", "is inactive", "start wikimem@notes.socket wikimem@notes.service"),
+        ("active", "active", "nobody answers on the socket", "restart wikimem@notes.socket wikimem@notes.service"),
+        ("failed", "failed", "has failed", "reset-failed wikimem@notes.service wikimem@notes.socket"),
+    ],
+)
+def test_who_finds_nobody_is_told_what_systemd_knows(service: str, listening: str, said: str, hint: str) -> None:
+    shown = "LoadState=loaded\nActiveState={}\n"
+    answers = {
+        "show wikimem@notes.service": Ran(0, shown.format(service), ""),
+        "show wikimem@notes.socket": Ran(0, shown.format(listening), ""),
+    }
+    found = user_manager.not_running("notes", run=Commands(answers))
+    assert found is not None
+    assert said in found.message
+    assert f"systemctl --user {hint}" in found.hint
+
+
+def test_nothing_is_known_of_a_service_where_no_manager_answers() -> None:
+    assert user_manager.not_running("notes", run=Commands({}, otherwise=Ran(1, "", "No medium found"))) is None

@@ -98,7 +98,6 @@ class Exchange(Generic[Connection]):
     jitter: Callable[[], float] = random.random
     idle: list[Connection] = field(default_factory=list)
     answered: bool = False
-    unit_tried: bool = False
 
     def __post_init__(self) -> None:
         length = len(str(self.socket_path).encode("utf-8", "surrogateescape"))
@@ -126,6 +125,7 @@ class Attempt(Generic[Connection]):
     deadline: float
     connection: Connection | None = None
     _tries: int = 0
+    _unit_tried: bool = False
 
     def call(self, prepared: Prepared[Any]) -> Plan:
         """Plan a call to its answer."""
@@ -215,7 +215,8 @@ class Attempt(Generic[Connection]):
                     raise ConnectionResetError("the daemon ended the stream")
                 yield Emit(event)
             # An event came, or the stream is alive: what follows has the whole time-out to itself again.
-            self._tries, self.deadline = 0, self.exchange.clock() + self.exchange.timeout_s
+            self._tries, self._unit_tried = 0, False
+            self.deadline = self.exchange.clock() + self.exchange.timeout_s
             try:
                 yield from self._receive(response, SILENCE_S)
             except TimeoutError:
@@ -249,11 +250,16 @@ class Attempt(Generic[Connection]):
         return longest * (0.5 + self.exchange.jitter() / 2)
 
     def _absent(self, error: OSError) -> Plan:
+        # Asked once a call, also by a client that was answered before: systemd may have given up on the daemon since,
+        # and then the step raises with the reason. A restart of the daemon alone never leads here under systemd.
+        started = False
+        if not self._unit_tried:
+            self._unit_tried = True
+            started = yield StartUnit()
         # A daemon that answered a moment ago is being restarted: its socket comes back.
+        self.exchange.answered = self.exchange.answered or started
         if not self.exchange.answered:
-            if self.exchange.unit_tried or not (yield StartUnit()):
-                raise self._not_running() from error
-            self.exchange.unit_tried = self.exchange.answered = True
+            raise self._not_running() from error
         yield from self._again(error)
 
     def _not_running(self) -> NotRunning:

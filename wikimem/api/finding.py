@@ -6,7 +6,7 @@ import struct
 from pathlib import Path
 from typing import Final
 
-from wikimem.errors import DeniedError
+from wikimem.errors import DeniedError, NotRunning
 
 _UCRED: Final = struct.Struct("3i")
 OVERFLOW_UID: Final = 65_534
@@ -38,11 +38,49 @@ def check_peer(connection: socket.socket, path: Path) -> None:
         )
 
 
+def listens(path: Path, *, timeout_s: float = 2.0) -> bool:
+    """Whether something accepts connections on the socket.
+
+    A full backlog (EAGAIN) is a daemon at work. A missing file, a stale one and a regular file are none.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(timeout_s)
+        try:
+            probe.connect(os.fsencode(path))
+        except (BlockingIOError, TimeoutError):
+            return True
+        except OSError:
+            return False
+    return True
+
+
 def start_unit(path: Path) -> bool:
-    """Start the vault's socket unit if it is installed; return whether that was done."""
-    from wikimem import places, user_manager  # noqa: PLC0415 - a client whose daemon answers never needs systemd
+    """Start the vault's socket unit if it is installed; return whether that was done.
+
+    Raises `NotRunning`, with the reason and the way out, for a unit that systemd has given up on.
+    """
+    from wikimem import user_manager  # noqa: PLC0415 - a client whose daemon answers never needs systemd
+
+    name = _unit_name(path)
+    if name is None or not user_manager.start_socket(name):
+        return False
+    # The unit may be active without its file: a person removed it, or ran `wikimem serve` meanwhile, which bound anew.
+    return listens(path) or user_manager.restart_socket(name)
+
+
+def not_running(path: Path) -> NotRunning | None:
+    """Return what to say when nobody answers on the socket of a vault that has a service; None when it has none."""
+    from wikimem import user_manager  # noqa: PLC0415 - see above
+
+    name = _unit_name(path)
+    return user_manager.not_running(name) if name is not None else None
+
+
+def _unit_name(path: Path) -> str | None:
+    """Return the vault whose installed service listens at `path`, None when none does."""
+    from wikimem import places, user_manager  # noqa: PLC0415 - see above
 
     name = path.name.removesuffix(".sock")
     if path.parent != places.runtime_folder(os.environ)[0] or not user_manager.is_installed(name, os.environ):
-        return False
-    return user_manager.start_socket(name)
+        return None
+    return name

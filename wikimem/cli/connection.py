@@ -1,7 +1,5 @@
 """Reach a vault: through its daemon when one answers on the socket, in this process otherwise."""
 
-import os
-import socket
 from typing import TYPE_CHECKING, TypeAlias
 
 from wikimem.config import Settings, load, require_vault
@@ -13,8 +11,6 @@ if TYPE_CHECKING:
 
     # The two have the same verbs; a command need not know which one it holds.
     MemoryClient: TypeAlias = Client | LocalClient
-
-_PROBE_S = 2.0
 
 
 def settings_for(vault: str | None) -> Settings:
@@ -44,7 +40,14 @@ def connect_daemon(settings: Settings, *, start: bool = True) -> "Client":
     if answers(settings) or (start and _started(settings)):
         return daemon_client(settings)
     require_vault(settings.path, configured=settings.configured)
-    raise NotRunning(
+    raise not_running(settings)
+
+
+def not_running(settings: Settings) -> NotRunning:
+    """Return what to say when no daemon answers: what systemd knows of the vault's service, where it has one."""
+    from wikimem.api import finding  # noqa: PLC0415 - only when nothing answers
+
+    return finding.not_running(settings.socket_path) or NotRunning(
         f"no daemon runs for the vault {settings.name}",
         hint=f"start it: `wikimem serve --vault {settings.name if settings.configured else settings.path}`",
     )
@@ -58,23 +61,10 @@ def daemon_client(settings: Settings) -> "Client":
 
 
 def answers(settings: Settings) -> bool:
-    """Whether something accepts connections on the vault's socket.
+    """Whether something accepts connections on the vault's socket."""
+    from wikimem.api.finding import listens  # noqa: PLC0415 - light, but not for commands that need no daemon
 
-    A full backlog (EAGAIN) is a daemon at work. A missing file, a stale one and a regular file are none.
-    """
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(_PROBE_S)
-        try:
-            probe.connect(os.fsencode(settings.socket_path))
-        except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError):
-            return False
-        except BlockingIOError:
-            return True
-        except TimeoutError:
-            return True
-        except OSError:
-            return False
-    return True
+    return listens(settings.socket_path)
 
 
 def _started(settings: Settings) -> bool:

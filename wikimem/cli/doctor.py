@@ -14,6 +14,7 @@ from wikimem.config import Settings
 from wikimem.doctor import examine
 from wikimem.doctor_finding import verdict
 from wikimem.errors import NotRunning
+from wikimem.user_manager import is_installed
 
 _MARK = {"ok": "ok     ", "note": "note   ", "warning": "WARNING", "error": "ERROR  "}
 
@@ -41,5 +42,7 @@ def doctor(ctx: click.Context, vault: str | None, *, as_json: bool) -> None:
 def _ask(settings: Settings) -> StatusAnswer:
     """Ask the daemon, whether or not the vault's folder is there: a daemon keeps answering while its disk is away."""
     if not answers(settings):
-        raise NotRunning("no daemon runs", hint="`wikimem serve` starts one")
+        # What systemd knows of it is a finding of its own.
+        installed = is_installed(settings.name, os.environ)
+        raise NotRunning("no daemon runs", hint="" if installed else "`wikimem serve` starts one")
     return daemon_client(settings).status()

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import click
 
-from wikimem.cli.connection import answers, daemon_client, settings_for
+from wikimem.cli.connection import answers, daemon_client, not_running, settings_for
 from wikimem.cli.options import json_option, vault_option
 from wikimem.cli.output import note, safe
 from wikimem.config import Settings
-from wikimem.errors import NotFound, NotRunning, TryAgain
+from wikimem.errors import NotFound, TryAgain
 from wikimem.hook import BUDGET_TOKENS, MOST_ITEMS, Candidate, HookCall, answer_text, choose, read_call, shown
 from wikimem.hook_session import GivenKeys
 from wikimem.host_prompt import cost, query_of
@@ -170,7 +170,7 @@ def _print(text: str) -> None:
 
 def _candidates(settings: Settings, call: HookCall, known: int) -> list[Candidate]:
     if not answers(settings):
-        raise NotRunning(f"no daemon runs for the vault {settings.name}")
+        raise not_running(settings)
     with daemon_client(settings) as client:
         if call.kind == "start":
             today = date.today()  # noqa: DTZ011 - the local day
