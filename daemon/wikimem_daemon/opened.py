@@ -174,7 +174,7 @@ class OpenedVault:
                 self.reconciler.note_write(path)
             if done.relations:
                 store = self.store
-                relations = RelationsFile(store.disk, store.writer.locked, store.writer.now)
+                relations = RelationsFile(store)
                 self.index.graph.set_relations(await loop.run_in_executor(self.writer, relations.read))
             return done
 

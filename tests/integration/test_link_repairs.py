@@ -43,7 +43,7 @@ def sources(store: MemoryStore) -> list[Source]:
 
 
 def repair(store: MemoryStore, *, meanwhile: str | None = None) -> Repaired:
-    relations = RelationsFile(store.disk, store.writer.locked, store.writer.now).read()
+    relations = RelationsFile(store).read()
     plan = plan_repairs(sources(store), {"b:old": "b:new"}, relations, path_of=store.layout.wiki_path)
     if meanwhile is not None:
         path = store.root / meanwhile

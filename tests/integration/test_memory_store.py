@@ -509,14 +509,6 @@ def test_what_a_write_had_to_close_is_logged(store: MemoryStore, caplog: pytest.
     assert len(caplog.records) == 2
 
 
-def test_a_raw_file_is_edited_under_the_same_guards(store: MemoryStore) -> None:
-    assert store.edit_file("relations.jsonl", lambda data: (data or b"") + b"{}\n") == b"{}\n"
-    assert store.edit_file("relations.jsonl", lambda data: (data or b"") + b"{}\n") == b"{}\n{}\n"
-    assert store.edit_file("relations.jsonl", lambda _: None) is None
-    assert not (store.root / "relations.jsonl").exists()
-    assert lines(store) == []
-
-
 def test_a_note_behind_a_link_inside_the_vault_is_written_where_it_lies(store: MemoryStore) -> None:
     (store.root / "shared").mkdir()
     (store.root / "shared/real.md").write_text("## job\n\nold\n")

@@ -1,35 +1,23 @@
 """`relations.jsonl` and the temperatures on a real disk."""
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from wikimem.errors import NotFound
+from wikimem.errors import HistoryUnavailable, NotFound
 from wikimem.pages.relations import Relation
-from wikimem.store.files import DiskFiles
-from wikimem.store.locks import VaultLock, vault_key
-from wikimem.store.relations import RELATIONS_FILE, RelationsFile
+from wikimem.store.relations import RELATIONS_FILE, RelationsFile, read_relations
 from wikimem.store.state import State
 from wikimem.store.temperatures import TemperatureTable
+from wikimem.store.vault import MemoryStore
 
 NOW = datetime(2026, 7, 21, 6, 30, tzinfo=UTC)
 
 
 def relations_of(vault: Path, state_root: Path) -> RelationsFile:
-    @contextmanager
-    def locked() -> Iterator[None]:
-        lock = VaultLock(state_root, vault_key(vault), "write")
-        lock.acquire(10.0)
-        try:
-            yield
-        finally:
-            lock.release()
-
-    return RelationsFile(DiskFiles(vault), locked, lambda: NOW)
+    return RelationsFile(MemoryStore(vault, state_dir=state_root / "v", clock=lambda: NOW))
 
 
 @pytest.fixture
@@ -92,6 +80,25 @@ def test_writers_at_the_same_time_lose_no_line(vault: Path, tmp_path: Path) -> N
         thread.join()
     found = relations_of(vault, tmp_path / "state").read()
     assert {(one.source, one.target) for one in found} == {(f"w{w}:s", f"t:{c}") for w in range(4) for c in range(10)}
+
+
+def test_a_line_that_is_replaced_or_removed_stays_in_the_history(vault: Path, tmp_path: Path) -> None:
+    store = MemoryStore(vault, state_dir=tmp_path / "state" / "v", clock=lambda: NOW)
+    line = '{"source": "a:x", "target": "b:y", "weight": 2, "why": "a word of mine"}'
+    (vault / RELATIONS_FILE).write_text(f"{line}\n", encoding="utf-8")
+    RelationsFile(store).add(Relation("a:x", "b:y", 3.0))
+    RelationsFile(store).remove("a:x", "b:y")
+    newer, older = store.versions("relations.jsonl:a:x -> b:y").versions
+    assert (older.action, older.content) == ("update", line)
+    assert (newer.action, read_relations(newer.content.encode())[0][0].weight) == ("remove", 3.0)
+
+
+def test_no_relation_is_written_when_the_history_cannot_be(vault: Path, tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "v").write_text("in the way of the state's folder")
+    with pytest.raises(HistoryUnavailable):
+        relations_of(vault, tmp_path / "state").add(Relation("a:x", "b:y"))
+    assert not (vault / RELATIONS_FILE).exists()
 
 
 def test_temperatures_and_the_time_of_first_sight_survive_a_restart(tmp_path: Path) -> None:

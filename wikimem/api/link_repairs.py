@@ -27,7 +27,7 @@ def read_sources(store: MemoryStore, unreadable: Callable[[str, OSError], None])
 
 def plan_following(store: MemoryStore, sources: list[Source], renames: Mapping[str, str]) -> RepairPlan:
     """Plan the links and relations that `renames` left behind."""
-    relations = RelationsFile(store.disk, store.writer.locked, store.writer.now).read()
+    relations = RelationsFile(store).read()
     return plan_repairs(sources, renames, relations, path_of=store.layout.wiki_path)
 
 

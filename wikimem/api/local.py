@@ -113,7 +113,7 @@ class LocalClient:
                 temperature=None if warmth is None else (lambda item: warmth.of(item)[0]),
             )
             self._operations = Operations(self._store, index, lambda: datetime.now(UTC), warmth)
-            relations = RelationsFile(self._store.disk, self._store.writer.locked, self._store.writer.now)
+            relations = RelationsFile(self._store)
             self._scanner = Scanner(self._store, index, relations)
         return self._operations
 

@@ -51,7 +51,7 @@ class Writing:
         )
         return self._written(bodies.item_body(item, self.reading.warmth), revision)
 
-    def remove_item(self, params: q.RemoveItemParams, _key: str | None = None) -> Written:
+    def remove_item(self, params: q.RemoveItemParams, key: str | None = None) -> Written:
         """Remove an item."""
         address = parse_address(params["address"])
         if is_day(address.category):
@@ -60,7 +60,9 @@ class Writing:
             )
         store = self.reading.store
         revision = store.revision
-        item = store.remove(address.category, address.name, expected_hash=params.get("expected_hash"))
+        item = store.remove(
+            address.category, address.name, expected_hash=params.get("expected_hash"), idempotency_key=key
+        )
         return self._written(bodies.item_body(item, self.reading.warmth), revision)
 
     def diary_append(self, params: q.DiaryAppendParams, key: str | None = None) -> Written:
@@ -78,26 +80,29 @@ class Writing:
         )
         return self._written(bodies.written_diary_body(entry), revision)
 
-    def restore(self, params: q.RestoreParams, _key: str | None = None) -> Written:
+    def restore(self, params: q.RestoreParams, key: str | None = None) -> Written:
         """Put a version back: a new write, journalled; a diary entry is appended."""
         store = self.reading.store
         revision = store.revision
-        found = store.restore(params["address"], params["id"])
+        found = store.restore(params["address"], params["id"], idempotency_key=key)
         digest = content_hash(found.time, found.content) if isinstance(found, DiaryItem) else found.hash
         return self._written({"address": found.address, "hash": digest, "content": found.content}, revision)
 
-    def relate(self, params: q.RelateParams, _key: str | None = None) -> Written:
+    def relate(self, params: q.RelateParams, key: str | None = None) -> Written:
         """Write a manual edge."""
         graph, relations = self.reading.index.graph, self._relations()
         wanted = graph.relation(params["source"], params["target"], params["weight"])
-        return _edge(relations.add(wanted), relations)
+        return _edge(relations.add(wanted, idempotency_key=key), relations)
 
-    def unrelate(self, params: q.UnrelateParams, _key: str | None = None) -> Written:
+    def unrelate(self, params: q.UnrelateParams, key: str | None = None) -> Written:
         """Remove a manual edge; its ends need not exist any more."""
         graph, relations = self.reading.index.graph, self._relations()
-        graph.set_relations(relations.read())
-        found = graph.find_relation(params["source"], params["target"])
-        return _edge(relations.remove(found.source, found.target), relations)
+        done = relations.removed_under(key) if key else None
+        if done is None:
+            graph.set_relations(relations.read())
+            found = graph.find_relation(params["source"], params["target"])
+            done = relations.remove(found.source, found.target, idempotency_key=key)
+        return _edge(done, relations)
 
     def pin(self, params: q.PinParams, _key: str | None = None) -> Written:
         """Hold an item's temperature."""
@@ -119,7 +124,7 @@ class Writing:
 
     def _relations(self) -> RelationsFile:
         store = self.reading.store
-        return RelationsFile(store.disk, store.writer.locked, store.writer.now)
+        return RelationsFile(store)
 
     def _hold(self, text: str, *, held: bool) -> Written:
         item, temperatures = self.reading.require(text), self.reading.temperatures

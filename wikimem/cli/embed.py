@@ -173,7 +173,7 @@ def _read(settings: Settings, parts: "Embeddings") -> bool:
 
     with open_store(settings) as store:
         index = MemoryIndex(NoPages())
-        relations = RelationsFile(store.disk, store.writer.locked, store.writer.now)
+        relations = RelationsFile(store)
         unread = Scanner(store, index, relations).scan()
         parts.sync.load()
         parts.sync.follow(index.pages.values())

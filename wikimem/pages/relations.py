@@ -67,6 +67,12 @@ def drop_relation(data: bytes, source: str, target: str) -> bytes:
     return b"\n".join(one for place, one in enumerate(lines) if place not in places)
 
 
+def lines_of(data: bytes, source: str, target: str) -> list[bytes]:
+    """Return the lines of a pair as they stand in the file, without their ends."""
+    lines = data.split(b"\n")
+    return [lines[place].rstrip(b"\r") for place in _places(lines, source, target)]
+
+
 def render_relation(relation: Relation) -> bytes:
     """Write a relation as one line, readable in a pager: non-ASCII text stays as it is."""
     fields: dict[str, object] = {"source": relation.source, "target": relation.target, "weight": relation.weight}

@@ -37,6 +37,7 @@ class VaultLock:
         self.path = state_root / "locks" / f"{key}.{kind}"
         self.kind = kind
         self._descriptor: int | None = None
+        self.was_abandoned = False  # the last holder died with the lock
 
     def acquire(self, timeout_s: float = 0.0) -> None:
         """Take the lock, waiting at most so long. Raises `Locked` naming the holder, `StorageError` without a file."""
@@ -59,12 +60,15 @@ class VaultLock:
                 raise self._failed("lock", error) from error
         self._descriptor = descriptor
         with contextlib.suppress(OSError):  # a full disk: the lock holds without the name of its holder
+            self.was_abandoned = os.fstat(descriptor).st_size > 0
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
 
     def release(self) -> None:
         """Let go. The file stays: unlinking it would let two processes hold two files of one name."""
         if self._descriptor is not None:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, 0)
             os.close(self._descriptor)
             self._descriptor = None
 

@@ -8,10 +8,10 @@ from wikimem.pages.items import RecallItem
 from wikimem.pages.journal import JournalEntry
 from wikimem.pages.page import Page
 from wikimem.pages.reading import read_page
-from wikimem.pages.relations import RELATIONS_FILE, Relation, drop_relation, put_relation
 from wikimem.pages.repair import Fix, RepairPlan, apply_fixes, hash_of
 from wikimem.store.diary import written_text
 from wikimem.store.displaced import prior_texts
+from wikimem.store.relations import RelationsFile
 from wikimem.store.vault import MemoryStore
 from wikimem.store.writing import Plan, Planned
 from wikimem.text.names import is_day
@@ -42,7 +42,7 @@ def apply_plan(store: MemoryStore, plan: RepairPlan, *, detail: str = "links rew
                 links += len(fixes)
                 paths.append(path)
         if plan.relations:
-            store.edit_file(RELATIONS_FILE, lambda data: _with_relations(data or b"", plan.relations))
+            RelationsFile(store).rewrite(plan.relations)
     return Repaired(links, len(plan.relations), tuple(paths), tuple(refused))
 
 
@@ -91,11 +91,3 @@ def _line(item: RecallItem, now: str, detail: str) -> JournalEntry:
     if is_day(item.category):
         return JournalEntry(ts=now, action="update", date=item.category, time=item.name, detail=detail)
     return JournalEntry(ts=now, action="update", file=item.category, item=item.name, detail=detail)
-
-
-def _with_relations(data: bytes, pairs: Sequence[tuple[Relation, Relation]]) -> bytes:
-    for old, new in pairs:
-        if (old.source, old.target) != (new.source, new.target):
-            data = drop_relation(data, old.source, old.target)
-        data = put_relation(data, new)
-    return data

@@ -173,8 +173,15 @@ class Upkeep:
             self.state.set_meta(_CAPPED_AT, now.isoformat(timespec="seconds"))
 
     def written_under(self, key: str) -> NotedWrite | None:
-        """Return the write that was done under an idempotency key in the last ten minutes."""
-        return self.write_log.under_key(key, since=(self._clock() - KEPT).isoformat(timespec="seconds"))
+        """Return the write that was done under an idempotency key in the last ten minutes. Under the write lock."""
+        since = (self._clock() - KEPT).isoformat(timespec="seconds")
+        found = self.write_log.under_key(key, since=since)
+        if found is not None and any(one.id == found.id for one in self.write_log.unfinished()):
+            # Cut off in another process, or done while its displaced file waits for a second look: those that did not
+            # happen are forgotten by this.
+            self.recover_writes()
+            found = self.write_log.under_key(key, since=since)
+        return found
 
     def close(self) -> None:
         """Close what is open; the next use opens it again."""

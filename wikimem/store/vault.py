@@ -17,7 +17,7 @@ from wikimem.pages.page import Page
 from wikimem.store.diary import DiaryStore
 from wikimem.store.displaced import WHOLE_FILE, file_address
 from wikimem.store.files import Files, WriteMode
-from wikimem.store.history import History, VersionsPage
+from wikimem.store.history import History, Version, VersionsPage
 from wikimem.store.idempotency import Idempotency
 from wikimem.store.itemedits import Guard, ItemEdit, keep_refused
 from wikimem.store.journal import Journal
@@ -30,7 +30,7 @@ from wikimem.store.state import State
 from wikimem.store.upkeep import SCHEMAS, STATE_FILE, Upkeep, derived_in_state
 from wikimem.store.vaultpages import VaultPages, check_mergeless, check_root, check_size, item_named
 from wikimem.store.writelog import NotedWrite, WrittenText
-from wikimem.store.writing import Planned, Writer
+from wikimem.store.writing import Writer
 from wikimem.text.names import is_day, parse_address
 from wikimem.text.problems import Problem
 
@@ -197,7 +197,9 @@ class MemoryStore:
         with self.writer.locked():
             before = self.written_under(idempotency_key) if idempotency_key else None
             if before is not None and before.text is not None:
-                return self.get(category, name) or _item_of(before.address, before.text)
+                now_there = self.get(category, name)
+                is_same = now_there is not None and now_there.hash == before.text.hash
+                return now_there if now_there and is_same else _item_of(before.address, before.text)
             path = self._pages.find(category) or self._pages.new_path(category)
             now = self.writer.now().isoformat()
             stamp = ts or (now if owner or source_conv else None)
@@ -213,27 +215,36 @@ class MemoryStore:
         return self._pages.item_in(path, planned.data, name) or item
 
     def remove(
-        self, category: str, name: str, *, expected_hash: str | None = None, detail: str | None = None
+        self,
+        category: str,
+        name: str,
+        *,
+        expected_hash: str | None = None,
+        detail: str | None = None,
+        idempotency_key: str | None = None,
     ) -> RecallItem:
-        """Remove an item and return what it was.
+        """Remove an item and return what it was; a repeated `idempotency_key` is as in `add`.
 
         Raises `NotFound`, `AppendOnly` for a day, `Conflict` as `add` does, `StorageError`, `TryAgain`.
         """
         if is_day(category):
             raise AppendOnly(f"{category} is a day of the diary", hint="edit the day's file by hand")
         with self.writer.locked():
+            done = self.written_under(idempotency_key) if idempotency_key else None
+            if done is not None and done.history:
+                return _item_kept(self.history.get(done.history[-1]))
             path = self._pages.find(category)
             before = self.get(category, name) if path is not None else None
             if path is None or before is None:
                 raise NotFound(f"there is no item {category}:{name}", hint=f"list them: `wikimem ls {category}`")
             guard = Guard((before.category, before.name), yours=None, expected_hash=expected_hash)
             edit = ItemEdit(self._pages, path, before, self.writer.now().isoformat(), guard, detail)
-            self.writer.apply(path, edit.take)
+            self.writer.apply(path, edit.take, key=idempotency_key)
         self._tidy()
         return before
 
-    def restore(self, address: str, version_id: int) -> RecallItem | DiaryItem:
-        """Put a kept text back: a new write, journalled; a diary entry is appended.
+    def restore(self, address: str, version_id: int, *, idempotency_key: str | None = None) -> RecallItem | DiaryItem:
+        """Put a kept text back: a new write, journalled; a diary entry is appended. The key is as in `add`.
 
         Raises `NotFound` when the version is none of this address, and as `add` and `diary.append` do.
         """
@@ -255,6 +266,7 @@ class MemoryStore:
                 owner=version.owner,
                 source_conv=version.source_conv,
                 detail=detail,
+                idempotency_key=idempotency_key,
             )
         return self.add(
             wanted.category,
@@ -264,14 +276,8 @@ class MemoryStore:
             source_conv=version.source_conv,
             ts=version.item_ts,
             detail=detail,
+            idempotency_key=idempotency_key,
         )
-
-    def edit_file(self, path: str, change: Callable[[bytes | None], bytes | None]) -> bytes | None:
-        """Change a file of ours that holds no items (`relations.jsonl`) and return its new bytes.
-
-        `change` gets the bytes (None: no file) and is called again when somebody saved in between.
-        """
-        return self.writer.apply(path, lambda data: Planned(change(data), address=path)).data
 
     # ------------------------------------------------- history and journal
 
@@ -400,6 +406,11 @@ class MemoryStore:
 
 def _item_of(address: str, text: WrittenText) -> RecallItem:
     return RecallItem(address.partition(":")[0], text.name, text.content, text.owner, text.source_conv, text.ts)
+
+
+def _item_kept(version: Version) -> RecallItem:
+    category = version.address.partition(":")[0]
+    return RecallItem(category, version.name, version.content, version.owner, version.source_conv, version.item_ts)
 
 
 def _daily_note_problems(root: Path) -> list[tuple[str, Problem]]:

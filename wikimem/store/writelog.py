@@ -132,8 +132,8 @@ class WriteLog:
         return _write(rows[0]) if rows else None
 
     def under_key(self, key: str, *, since: str) -> NotedWrite | None:
-        """Return the finished write that was done under an idempotency key at or after `since`."""
-        sql = f"SELECT id, {_COLUMNS} FROM writes WHERE key = ? AND ts >= ? AND done = 1 ORDER BY id DESC LIMIT 1"  # noqa: S608
+        """Return the write that was noted under an idempotency key at or after `since`, finished or not."""
+        sql = f"SELECT id, {_COLUMNS} FROM writes WHERE key = ? AND ts >= ? ORDER BY id DESC LIMIT 1"  # noqa: S608
         rows = self._state.query(sql, (key, since))
         return _write(rows[0]) if rows else None
 

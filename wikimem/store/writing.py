@@ -120,7 +120,7 @@ class Writer:
             lock.acquire(WRITE_TIMEOUT_S)
             self._depth = 1
             try:
-                if recover and not self._recovered:
+                if recover and (lock.was_abandoned or not self._recovered):
                     self.finish()
                     self._around.recover_writes()
                     self._recovered = True
