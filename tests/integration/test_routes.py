@@ -44,7 +44,8 @@ def test_retrieve_answers_with_every_field_of_the_contract(served: Served) -> No
 
 
 def test_retrieve_over_a_window_brings_diary_entries_with_the_day_as_category(served: Served) -> None:
-    body = served.http("POST", "/v1/retrieve", {"query": "", "time_range": ["2026-07-21", "2026-07-21"]}).json()
+    body = served.http("POST", "/v1/retrieve", {"query": "", "time_range": ["2026-07-22", "2026-07-21"]}).json()
+    assert body["time_range"] == ["2026-07-21", "2026-07-22"]  # a reversed pair is swapped
     assert [(one["category"], one["name"]) for one in body["items"]] == [
         ("2026-07-21", "22:10"),
         ("2026-07-21", "14:30"),

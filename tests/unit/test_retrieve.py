@@ -380,12 +380,14 @@ def test_more_terms_than_can_be_asked_keep_the_rarest() -> None:
         ({"tz": "America"}, "time zone"),
         ({"time_range": ("2026-07-01",)}, "time_range"),
         ({"time_range": "2026-07-01"}, "time_range"),
+        ({"time_range": 20260701}, "time_range"),
         ({"time_range": ("2026-07-01", "soon")}, "time_range"),
         ({"time_range": ("2026-02-30", "2026-03-01")}, "time_range"),
         ({"since": "yesterday"}, "since"),
         ({"until": "2026-13-01"}, "until"),
         ({"until": "9999-12-31"}, "until"),
         ({"category": 5}, "category"),
+        ({"category": "*" * 5_000}, "category"),
     ],
 )
 def test_a_wrong_argument_is_named_with_what_to_do(options: dict[str, object], word: str) -> None:

@@ -278,13 +278,17 @@ def _window(days: list[str] | None) -> tuple[str, str] | None:
         return None
     if len(days) != 2:
         raise InvalidInput("`time_range` is a pair of days.", hint='As ["2026-07-01", "2026-07-31"].')
-    _check_window(*days)
+    _check_days(*days)
     return days[0], days[1]
 
 
-def _check_window(start: str, end: str) -> None:
-    for day in (start, end):
+def _check_days(*days: str) -> None:
+    for day in days:
         if not is_day(day):
             raise InvalidInput(f"{day!r} is not a day.", hint="Write it as YYYY-MM-DD.")
+
+
+def _check_window(start: str, end: str) -> None:
+    _check_days(start, end)
     if start > end:
         raise InvalidInput(f"The window ends ({end}) before it starts ({start}).", hint="Give the earlier day first.")

@@ -12,6 +12,8 @@ Moment = str | date | datetime
 TimeRange = Sequence[Moment]
 
 LONGEST_QUERY = 200_000
+# No path is longer; a pattern of 100,000 characters would hold everybody up for 100 ms.
+LONGEST_FILTER = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,8 @@ def check(
     for name, value in (("category", category), ("owner", owner), ("tag", tag)):
         if value is not None and not isinstance(value, str):
             raise InvalidInput(f"`{name}` is {value!r}.", hint="Pass it as a string.")
+        if value is not None and len(value) > LONGEST_FILTER:
+            raise InvalidInput(f"`{name}` has {len(value):,} characters.", hint=f"Use at most {LONGEST_FILTER:,}.")
     zone = _zone(tz)
     return Request(
         query,
@@ -89,7 +93,7 @@ def _zone(name: str | None) -> tzinfo | None:
 
 
 def _window(pair: TimeRange, zone: tzinfo | None) -> tuple[date, date]:
-    if isinstance(pair, str) or len(pair) != 2:
+    if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
         raise InvalidInput("`time_range` is a pair of days.", hint='As ["2026-07-01", "2026-07-31"].')
     start, end = (_day(moment, zone) for moment in pair)
     return (start, end) if start <= end else (end, start)

@@ -51,7 +51,7 @@ def find_window(question: str, today: date) -> FoundWindow | None:
         span = _joined(text[first.end : last.start], first.span, last.span)
     elif _since(text, first.start, first.end) and span is not None:
         span = (span[0], today) if span[0] <= today else None
-    elif _BLOCKED_BEFORE.search(text[: first.start]) or _BLOCKED_AFTER.match(text, first.end):
+    elif _is_other(text, first.start, first.end):
         return None
     if span is None or span[0] > span[1]:
         return None
@@ -87,13 +87,37 @@ _SINCE_BEFORE = re.compile(r"\b(?:ever\s+)?since\s+(?:the\s+)?\Z|自从?\Z", re.
 _SINCE_AFTER = re.compile(r"\s*(?:以来|以來|以降)")
 _BLOCKED_BEFORE = re.compile(
     r"\b(?:next|every|each|before|after|until|till|by|than|from|between|not|except|coming|following|previous)\s+"
-    r"(?:the\s+)?\Z|[每下来來毎翌明]\Z|(?:除了|毎週|来週|再来週|不是)の?\Z",
+    r"(?:the\s+)?\Z|[每下来來毎翌明]\Z|(?:除了|毎週|来週|再来週|不是)の?\Z|(?:农历|農曆|阴历|陰曆|旧暦|那年)\Z",
     re.IGNORECASE,
 )
 _BLOCKED_AFTER = re.compile(
-    r"\s*(?:之前|以前|之后|之後|以后|以後|より前|まで|から|前(?=[的の,.、。\s]|\Z)|[到至~〜–—]|-\s*\d|(?:to|until|through)\b)",
+    r"\s*(?:之前|以前|之后|之後|以后|以後|より前|まで|から|前(?=[的の,.、。\s]|\Z)|[到至~〜–—]|-\s*\d|(?:to|until|through)\b)"
+    r"|\s+(?:of|after\s+next|before\s+last|week|the\s+\d+(?:st|nd|rd|th))\b|\.\.|\.com\b"
+    r"|,?\s*'\d\d\b|,\s*\d\d\s*\Z|廿|卅|初[一二三四五六七八九十]",
     re.IGNORECASE,
 )
+# Part of a longer count is not what is meant: "twenty-one days ago", "1.5 years ago", 三四天前, 几十年前.
+_AGO = re.compile(r"(?:ago|前)\Z", re.IGNORECASE)
+_MORE_COUNT = re.compile(
+    r"\b(?:or|over|half)\s+\Z|(?:\d|\b(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|and))"
+    r"[\s.,~〜–-]+\Z|[-.几幾数第〜~、一二三四五六七八九十百千零〇两兩]\Z",
+    re.IGNORECASE,
+)
+_BARE_WEEKDAY = re.compile(r"(?!to|yester)[a-z]+day\Z", re.IGNORECASE)
+_ANOTHER_DAY = re.compile(
+    r"\b(?:other|alternate|first|second|third|fourth|fifth|good|black|cyber|easter|palm|ash)\s+\Z", re.IGNORECASE
+)
+
+
+def _is_other(text: str, start: int, end: int) -> bool:
+    """Tell whether the words around an expression give it a meaning of their own."""
+    before, found = text[:start], text[start:end]
+    return (
+        _BLOCKED_BEFORE.search(before) is not None
+        or _BLOCKED_AFTER.match(text, end) is not None
+        or (_AGO.search(found) is not None and _MORE_COUNT.search(before) is not None)
+        or (_BARE_WEEKDAY.match(found) is not None and _ANOTHER_DAY.search(before) is not None)
+    )
 
 
 def _joined(between: str, first: Span | None, last: Span | None) -> Span | None:
