@@ -145,5 +145,5 @@ def configure(served: Served, endpoint: Endpoint, model: str = "m1", **more: obj
     ]
     folder = served.base / "config" / "wikimem"
     folder.mkdir(exist_ok=True)
-    (served.base / "key").write_text(KEY + "\n")
+    (folder / "key").write_text(KEY + "\n")
     (folder / "config.toml").write_text('default = "v"\n[vaults.v]\n' + "\n".join(lines) + "\n")

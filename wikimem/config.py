@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from wikimem import places
+from wikimem.config_endpoint import check_embeddings
 from wikimem.config_read import VAULT_FILE, Flat, read_vault_tables
 from wikimem.config_tables import (
     TABLES,
@@ -38,7 +39,6 @@ __all__ = [
     "RetrievalOptions",
     "Settings",
     "WatchSettings",
-    "embeddings_key",
     "is_vault",
     "load",
     "require_vault",
@@ -46,7 +46,6 @@ __all__ = [
 ]
 
 _DAILY_NOTES = ".obsidian/daily-notes.json"
-_CREDENTIAL = "embeddings-api-key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,38 +130,6 @@ def daily_note_problems(root: Path) -> list[tuple[str, Problem]]:
     return [(_DAILY_NOTES, problem) for problem in obsidian_problems(_daily_notes(root))]
 
 
-def embeddings_key(settings: EmbeddingsSettings, *, env: Mapping[str, str], cwd: Path) -> str | None:
-    """Return the endpoint's key: systemd's credential, else `api_key_file`, else `api_key_env`, else None.
-
-    Raises `ConfigError` when the place that the configuration names holds no key; the key is in no message.
-    """
-    credentials = env.get("CREDENTIALS_DIRECTORY", "")
-    if credentials:
-        credential = Path(credentials) / _CREDENTIAL
-        if credential.is_file():
-            return _key_in(credential)
-    if settings.api_key_file:
-        return _key_in(places.expand(settings.api_key_file, env=env, base=cwd))
-    if settings.api_key_env:
-        key = env.get(settings.api_key_env, "").strip()
-        if not key:
-            hint = "export it, or name a file with `api_key_file`"
-            raise ConfigError(f"`api_key_env` names {settings.api_key_env}, which is not set", hint=hint)
-        return key
-    return None
-
-
-def _key_in(file: Path) -> str:
-    try:
-        key = file.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        hint = f"write the key into it, for you alone: `chmod 600 {file}`"
-        raise ConfigError(f"the key file {file} cannot be read: {type(error).__name__}", hint=hint) from error
-    if not key:
-        raise ConfigError(f"the key file {file} is empty", hint="write the key into it, on one line")
-    return key
-
-
 def _travelling(root: Path, user_file: Path | None) -> Flat:
     if root.is_dir() and not os.access(root, os.X_OK):
         # The folder is closed, not its settings: `require_vault` says so, and a running daemon goes on answering.
@@ -226,7 +193,7 @@ def _settings(
         return values | {key: flat[f"{name}.{key}"] for key in values if f"{name}.{key}" in flat}
 
     embeddings = EmbeddingsSettings(**table("embeddings"))
-    _check_embeddings(embeddings, config_file)
+    check_embeddings(embeddings, config_file)
     return Settings(
         name=choice.name,
         path=choice.path,
@@ -245,15 +212,3 @@ def _settings(
         report=ReportSettings(**table("report")),
         origins=origins,
     )
-
-
-def _check_embeddings(embeddings: EmbeddingsSettings, file: Path) -> None:
-    if embeddings.provider != "http":
-        return
-    for key in ("base_url", "model"):
-        if getattr(embeddings, key) is None:
-            hint = 'as `base_url = "http://127.0.0.1:11434/v1"` and `model = "bge-m3"`'
-            raise ConfigError(f'{file}: `embeddings.provider = "http"` needs `{key}`', hint=hint)
-    if not str(embeddings.base_url).startswith(("http://", "https://")):
-        hint = "it starts with http:// or https://"
-        raise ConfigError(f"{file}: `embeddings.base_url` is no web address: {embeddings.base_url}", hint=hint)

@@ -11,6 +11,7 @@ from pathlib import Path
 from wikimem import config, places, user_manager
 from wikimem.api.protocol import StatusAnswer
 from wikimem.config import Settings
+from wikimem.config_endpoint import embeddings_key, shown_address
 from wikimem.doctor_finding import Finding
 from wikimem.doctor_machine import inotify_findings, unit_findings
 from wikimem.errors import ConfigError, NotRunning, WikimemError
@@ -85,7 +86,7 @@ def _key(settings: Settings, env: Mapping[str, str], cwd: Path) -> Iterator[Find
     if embeddings.provider != "http":
         return
     try:
-        config.embeddings_key(embeddings, env=env, cwd=cwd)
+        embeddings_key(embeddings, env=env, cwd=cwd)
     except ConfigError as error:
         yield Finding("error", "embeddings", error.message, error.hint)
         return
@@ -94,7 +95,7 @@ def _key(settings: Settings, env: Mapping[str, str], cwd: Path) -> Iterator[Find
         if stat.S_IMODE(file.stat().st_mode) & 0o077:
             yield Finding("warning", "embeddings", f"others can read the key file {file}", f"`chmod 600 {file}`")
             return
-    yield Finding("ok", "embeddings", f"{embeddings.model} at {embeddings.base_url}")
+    yield Finding("ok", "embeddings", f"{embeddings.model} at {shown_address(embeddings.base_url or '')}")
 
 
 def _state(settings: Settings) -> Iterator[Finding]:

@@ -24,7 +24,8 @@ from wikimem.cache.files import Matrix
 from wikimem.cache.opening import Embeddings, open_embeddings
 from wikimem.cache.queries import REMEMBERED
 from wikimem.cache.space import VectorSpace
-from wikimem.config import Settings, embeddings_key
+from wikimem.config import Settings
+from wikimem.config_endpoint import embeddings_key
 from wikimem.errors import InvalidCategory
 from wikimem.pages.layout import Layout
 from wikimem.pages.page import Page

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from wikimem import config_tables
-from wikimem.config import Settings, embeddings_key, load, require_vault, vault_layout
+from wikimem.config import Settings, load, require_vault, vault_layout
+from wikimem.config_endpoint import embeddings_key, shown_address
 from wikimem.config_tables import TABLES, EmbeddingsSettings
 from wikimem.errors import ConfigError, VaultError
 
@@ -268,6 +269,11 @@ def test_a_wrong_users_file_is_named(world: World, text: str, message: str) -> N
         ('provider = "http"\nmodel = "m"\n', "needs `base_url`"),
         ('provider = "http"\nbase_url = "http://x/v1"\n', "needs `model`"),
         ('provider = "http"\nmodel = "m"\nbase_url = "ftp://x"\n', "is no web address"),
+        ('provider = "http"\nmodel = "m"\nbase_url = "http:///v1"\n', "is no web address"),
+        ('provider = "http"\nmodel = "m"\nbase_url = "http://x:99999/v1"\n', "is no web address"),
+        ('provider = "http"\nmodel = "m"\nbase_url = "http://a b/v1"\n', "is no web address"),
+        ('provider = "http"\nmodel = "m"\nbase_url = "http://u:secret-value@[x/v1"\n', "is no web address"),
+        ('provider = "http"\nmodel = "m"\nbase_url = "http://x/v1?version=3"\n', "has a `?`"),
         ('provider = "magic"\n', '`vaults.mine.embeddings.provider` is "magic"'),
         ('api_key = "secret-value"\n', "unknown key `vaults.mine.embeddings.api_key`"),
     ],
@@ -292,6 +298,38 @@ def test_the_key_comes_from_the_credential_then_the_file_then_the_variable(tmp_p
     assert embeddings_key(both, env=env, cwd=tmp_path) == "from-file"
     assert embeddings_key(EmbeddingsSettings(api_key_env="KEY"), env=env, cwd=tmp_path) == "from-env"
     assert embeddings_key(EmbeddingsSettings(), env=env, cwd=tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    "data", [b"sk-\xc3\xa4", b"sk-\xff", b"sk-one\nsk-two", b"sk-\x01", b"sk one", b"x" * 9_000, "sk-x\ufeff".encode()]
+)
+def test_what_no_header_can_carry_is_no_key_and_is_not_shown(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "key").write_bytes(data)
+    with pytest.raises(ConfigError) as caught:
+        embeddings_key(EmbeddingsSettings(api_key_file="key"), env={"HOME": str(tmp_path)}, cwd=tmp_path)
+    assert "sk" not in str(caught.value)
+    assert "xx" not in str(caught.value)
+
+
+def test_a_key_file_of_windows_is_read(tmp_path: Path) -> None:
+    (tmp_path / "key").write_bytes(b"\xef\xbb\xbfsk-one\r\n")
+    settings = EmbeddingsSettings(api_key_file="key")
+    assert embeddings_key(settings, env={"HOME": str(tmp_path)}, cwd=tmp_path) == "sk-one"
+
+
+def test_a_relative_key_file_lies_beside_the_file_that_names_it(world: World) -> None:
+    world.user(
+        '[vaults.mine]\npath = "~/notes"\n[vaults.mine.embeddings]\nprovider = "http"\nmodel = "m"\n'
+        'base_url = "http://x/v1"\napi_key_file = "key"\n'
+    )
+    settings = world.load("mine")
+    assert settings.embeddings.api_key_file == str(settings.config_file.parent / "key")
+
+
+def test_an_address_is_shown_without_its_password() -> None:
+    assert shown_address("http://u:p/a@s@host:1/v1") == "http://host:1/v1"
+    assert shown_address("http://host/v1") == "http://host/v1"
+    assert shown_address("u:p@host") == "host"
 
 
 def test_a_key_that_is_not_where_it_should_be_is_an_error(tmp_path: Path) -> None:

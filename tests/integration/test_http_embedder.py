@@ -11,7 +11,8 @@ import pytest
 
 from tests.embedding import Endpoint, Reply, running
 from wikimem.cache.failures import EmbeddingError
-from wikimem.cache.http_embedder import HttpEmbedder, is_loopback
+from wikimem.cache.http_embedder import HttpEmbedder
+from wikimem.config_endpoint import is_loopback
 
 MADE: list[HttpEmbedder] = []
 
@@ -64,7 +65,14 @@ def test_loopback_never_goes_through_a_proxy(endpoint: Endpoint, monkeypatch: py
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
     assert len(client(endpoint).embed(["sea"])) == 1
-    hosts = ("http://localhost:1/v1", "http://127.8.0.1/v1", "http://[::1]:8/v1", "https://a.localhost/v1")
+    hosts: tuple[str, ...] = (
+        "http://localhost:1/v1",
+        "http://127.8.0.1/v1",
+        "http://[::1]:8/v1",
+        "https://a.localhost/v1",
+    )
+    hosts += ("http://LOCALHOST.:1/v1", "http://127.1:1/v1", "http://0.0.0.0:1", "http://[::ffff:127.0.0.1]:1/v1")
+    hosts += ("http://0x7f.1:1/v1", "http://[::]:1/v1", "http://user:p@ss@127.0.0.1/v1")
     assert all(is_loopback(url) for url in hosts)
     assert not any(is_loopback(url) for url in ("http://10.0.0.1/v1", "https://api.example.org/v1", "http://"))
 
@@ -122,6 +130,19 @@ def test_the_key_is_in_no_message(endpoint: Endpoint) -> None:
     with pytest.raises(EmbeddingError) as found:
         client(endpoint, key="no\nheader").embed(["sea"])
     assert "no" not in str(found.value).split(": ")[-1]
+
+
+def test_a_key_is_sent_instead_of_the_password_in_an_address(endpoint: Endpoint) -> None:
+    address = endpoint.url.replace("//", "//user:hunter22@")
+    for key in ("sk-key", None):
+        made = HttpEmbedder(address, "m1", key=key)
+        MADE.append(made)
+        made.embed(["sea"])
+    first, second = (
+        {name.lower(): value for name, value in one.headers.items()}["authorization"] for one in endpoint.requests
+    )
+    assert first == "Bearer sk-key"
+    assert second.startswith("Basic ")
 
 
 def test_a_redirect_is_not_followed(endpoint: Endpoint) -> None:

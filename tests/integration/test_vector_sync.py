@@ -344,7 +344,9 @@ def test_a_vector_that_is_none_costs_only_itself(world: World, bad: object) -> N
     assert (sync.progress.state, sync.progress.count) == ("ready", 104), "a new text is a new try"
 
 
-@pytest.mark.parametrize("reply", [(500, {}, {}), (401, {}, {}), (404, {}, {}), b"", (200, {"data": []}, {})])
+@pytest.mark.parametrize(
+    "reply", [(500, {}, {}), (400, {}, {}), (401, {}, {}), (404, {}, {}), b"", (200, {"data": []}, {})]
+)
 def test_an_endpoint_that_is_down_gives_nothing_up_and_goes_on_when_it_is_back(
     world: World, reply: "Reply | bytes"
 ) -> None:

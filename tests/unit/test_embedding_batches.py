@@ -90,7 +90,37 @@ def test_a_text_that_the_endpoint_fails_on_is_given_up_after_some_strikes(kind: 
     assert max(fake.paid.values()) == 1
 
 
-@pytest.mark.parametrize("kind", ["unavailable", "timeout", "rate-limited", "denied", "unreachable"])
+def test_an_endpoint_that_takes_one_text_a_request_is_paid_a_few_texts_twice_and_no_more() -> None:
+    fake = Fake()
+
+    def ask(asked: Sequence[str]) -> Answer:
+        answer = fake(asked)
+        if len(asked) > 1:
+            raise EmbeddingError("miscounted", "the endpoint gave 1 vectors for several texts")
+        return answer
+
+    batches = Batches(ask)
+    outcome = batches.run(texts(500))
+    assert (len(outcome.vectors), batches.cap) == (500, 1)
+    assert fake.paid.total() <= 500 + 32 + 16 + 8 + 4 + 2
+    fake.paid.clear()
+    batches.run(texts(500))
+    assert max(fake.paid.values()) == 1, "the size is remembered"
+
+
+def test_an_endpoint_that_refuses_everything_gives_no_text_up() -> None:
+    fake = Fake(lambda _: EmbeddingError("rejected", "400: no such model"))
+    batches = Batches(fake)
+    outcome = run_until_settled(batches, texts(32))
+    assert (outcome.failed, outcome.vectors) == ({}, {})
+    assert outcome.trouble is not None
+    assert len(fake.sizes) <= 12 * 9, "halved down to three texts, each time"
+    fake.judge = refusing("rejected", "t5", "t6", "t7")
+    assert len(batches.run(texts(32)).failed) == 3
+    assert len(batches.run(texts(8)[5:]).failed) == 3, "it takes others, so it is these"
+
+
+@pytest.mark.parametrize("kind", ["unavailable", "timeout", "rate-limited", "denied", "unreachable", "bad-answer"])
 def test_an_endpoint_that_is_away_gives_no_text_up(kind: Kind) -> None:
     fake = Fake(lambda _: EmbeddingError(kind, "away"))
     outcome = run_until_settled(Batches(fake), texts(32))
@@ -139,7 +169,11 @@ def test_rows_are_put_in_the_order_of_their_index() -> None:
 
 
 @pytest.mark.parametrize(
-    "row", [[float("nan"), 1], [float("inf")], [1e39], [0.0, 0.0], [], None, ["a"], [[1.0]], "AAAA", [1e38, 1e38]]
+    "row",
+    [
+        *([float("nan"), 1], [float("inf")], [1e39], [0.0, 0.0], [], None, ["a"], [[1.0]], "AAAA", [1e38, 1e38]),
+        *(["1", "2"], [1.0, "2"], [True, True], [None, 1.0], [10**400, 1], {"a": 1}),
+    ],
 )
 def test_rows_that_are_no_vectors_are_refused_one_by_one(row: object) -> None:
     good, bad = read_answer(body([1.0, 2.0], row), 2).vectors
@@ -166,7 +200,7 @@ def test_rows_that_are_no_vectors_are_refused_one_by_one(row: object) -> None:
 def test_an_answer_that_leaves_it_open_whose_vector_is_whose_is_refused(data: bytes) -> None:
     with pytest.raises(EmbeddingError) as found:
         read_answer(data, 2)
-    assert found.value.kind == "bad-answer"
+    assert found.value.kind == ("miscounted" if b"embedding" in data and b"data" in data else "bad-answer")
     assert len(found.value.message) < 400
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wikimem.cache.failures import EmbeddingError
-from wikimem.config import Settings, embeddings_key
+from wikimem.config import Settings
+from wikimem.config_endpoint import embeddings_key
 
 if TYPE_CHECKING:
     from wikimem.cache.answers import Vector

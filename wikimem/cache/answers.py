@@ -19,6 +19,7 @@ from wikimem.cache.space import LONGEST, SHORTEST
 Vector = npt.NDArray[np.float32]
 
 _SHOWN: Final = 200
+_NO_NUMBERS: Final = "the endpoint's vector for it is not a row of numbers"
 # "batch size 64 > maximum allowed batch size 32", "too many inputs", "input is too long", "exceeds the limit of 10".
 _SIZE: Final = re.compile(
     r"batch|too[ _-]*(many|large|long|big)|max(imum)?\b|at most|limit|exceed|size|larger than|context length",
@@ -44,10 +45,10 @@ def read_answer(body: bytes, count: int) -> Answer:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise EmbeddingError("bad-answer", f"the endpoint's answer is no list of embeddings: {_shown(body)}") from None
     if len(entries) != count:
-        raise EmbeddingError("bad-answer", f"the endpoint gave {len(entries)} vectors for {count} texts")
+        raise EmbeddingError("miscounted", f"the endpoint gave {len(entries)} vectors for {count} texts")
     placed: dict[int, Any] = {index: embedding for index, embedding in entries if type(index) is int}
     if sorted(placed) != list(range(count)):
-        raise EmbeddingError("bad-answer", "the endpoint's answer does not say which vector is whose (`index`)")
+        raise EmbeddingError("miscounted", "the endpoint's answer does not say which vector is whose (`index`)")
     return Answer([_vector(placed[at]) for at in range(count)], _tokens(document))
 
 
@@ -55,10 +56,14 @@ def _vector(numbers: object) -> Vector | str:
     if not isinstance(numbers, list) or not numbers:
         return "the endpoint gave no vector for it"
     try:
-        with np.errstate(over="ignore"):
-            vector = np.array(numbers, np.float32)
-    except (ValueError, TypeError, OverflowError):
-        return "the endpoint's vector for it is not a row of numbers"
+        given = np.array(numbers)
+    except ValueError:
+        return _NO_NUMBERS
+    # Asked for numbers, numpy would make some of "1" and of true.
+    if given.dtype.kind not in "iuf":
+        return _NO_NUMBERS
+    with np.errstate(over="ignore"):
+        vector = given.astype(np.float32)
     if vector.ndim != 1 or not np.isfinite(vector).all():
         return "the endpoint's vector for it holds NaN or infinity"
     if not SHORTEST < float(np.linalg.norm(vector.astype(np.float64))) < LONGEST:

@@ -22,6 +22,9 @@ _IN_VAIN: Final = 24
 _TIMEOUTS: Final = 8
 _WHOLE: Final = frozenset({"rate-limited", "unreachable", "denied"})
 """What is never one text's fault."""
+_CLEAR: Final = frozenset({"too-many", "rejected"})
+_SMALLER: Final = frozenset({"too-many", "miscounted"})
+"""What fewer texts at once may mend. Who miscounts may have been paid: it is halved at once, not asked again."""
 
 
 class Text(NamedTuple):
@@ -42,10 +45,15 @@ class Outcome:
 
 
 class Batches:
-    """Remembers how many texts the endpoint takes at once, and which texts have failed alone. `on_request` counts."""
+    """Remembers how many texts the endpoint takes at once, and which texts have failed alone.
+
+    `trusted`: it has embedded something with this model. Until then a refusal of several texts is taken for one of all:
+    some endpoints answer 400 to a wrong model or key.
+    """
 
     def __init__(self, ask: Callable[[Sequence[str]], Answer], most: int = MOST) -> None:
         self.cap = most
+        self.trusted = False
         self._ask = ask
         self._strikes: dict[str, int] = {}
         self.requests = 0
@@ -71,6 +79,7 @@ class Batches:
         outcome = Outcome()
         work = deque([list(texts)])
         suspects: dict[str, EmbeddingError] = {}
+        refused: dict[str, EmbeddingError] = {}
         succeeded, in_vain, cap_before = False, 0, self.cap
         while work and not stopped():
             batch = work.popleft()
@@ -86,26 +95,28 @@ class Batches:
                 if error.kind in _WHOLE or in_vain >= most:
                     outcome.trouble = error
                     break
-                clear = error.kind in ("too-many", "rejected")
-                if not clear and not isolate:
+                if error.kind not in _CLEAR | _SMALLER and not isolate:
                     outcome.trouble = error
                     break
                 if len(batch) > 1:
                     half = (len(batch) + 1) // 2
-                    if error.kind == "too-many":
+                    if error.kind in _SMALLER:
                         self.cap = min(self.cap, half)
                     work.extendleft([batch[half:], batch[:half]])
-                elif clear:
-                    outcome.failed[batch[0].hash] = error.message
-                    # It was this text that was too large, not the batch.
-                    self.cap = cap_before
-                else:
-                    suspects[batch[0].hash] = error
+                    continue
+                (refused if error.kind in _CLEAR else suspects)[batch[0].hash] = error
+                # It was this text that was too much, not the batch.
+                self.cap = cap_before
+                if error.kind == "rejected" and not self.trusted and len(refused) >= STRIKES:
+                    outcome.trouble = error
+                    refused.clear()
+                    break
             else:
-                succeeded, in_vain = True, 0
+                succeeded, in_vain, self.trusted = True, 0, True
                 self.sent += len(batch)
                 outcome.tokens += answer.tokens
                 self._sort(batch, answer, outcome)
+        outcome.failed |= {name: error.message for name, error in refused.items()}
         self._judge(suspects, outcome, alive=succeeded)
         return outcome
 
@@ -120,8 +131,9 @@ class Batches:
 
     def _judge(self, suspects: dict[str, EmbeddingError], outcome: Outcome, *, alive: bool) -> None:
         for name, error in suspects.items():
-            # A text that failed beside others that did not goes on to be counted when it is the last one left.
-            if alive or name in self._strikes or error.kind == "bad-answer":
+            # A text that failed beside others that did not goes on to be counted when it is the last one left. One
+            # that is answered with no vector, or two, may be paid for each time.
+            if alive or name in self._strikes or error.kind == "miscounted":
                 self._strikes[name] = self._strikes.get(name, 0) + 1
             if self._strikes.get(name, 0) >= STRIKES:
                 outcome.failed[name] = error.message

@@ -10,14 +10,16 @@ Kind = Literal[
     "denied",
     "too-many",
     "rejected",
+    "miscounted",
     "bad-answer",
     "mismatch",
     "waiting",
 ]
 """`rate-limited`: wait. `unavailable`, `timeout`: it is there; this text, or the moment, is too much for it.
 `unreachable`: nothing is there. `denied`: the key, the model or the address is wrong. `too-many`: ask for fewer at
-once. `rejected`: it does not take this text. `bad-answer`: it answered, but not what was asked for. `mismatch`: its
-vectors cannot be compared with those there are."""
+once. `rejected`: it does not take this text. `miscounted`: it gave another number of vectors than there are texts, or
+does not say whose they are. `bad-answer`: it answered, but no vectors. `mismatch`: its vectors cannot be compared with
+those there are."""
 
 
 class EmbeddingError(Exception):

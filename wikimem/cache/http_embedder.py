@@ -5,13 +5,11 @@ them; `batches` decides what to ask next.
 """
 
 import contextlib
-import ipaddress
 import json
 import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Final
-from urllib.parse import urlsplit
 
 import httpx
 import numpy as np
@@ -20,6 +18,7 @@ from wikimem.cache.answers import Answer, Vector, failure, read_answer
 from wikimem.cache.failures import EmbeddingError
 from wikimem.cache.files import Matrix
 from wikimem.cache.queries import QueryVectors
+from wikimem.config_endpoint import is_loopback, shown_address
 
 TIMEOUT_S: Final = 60.0
 """For texts: a model on a small machine needs seconds for a batch."""
@@ -47,10 +46,13 @@ class HttpEmbedder:
         self.model = model
         self.dim = 0
         self.url = f"{base_url.rstrip('/')}/embeddings"
+        # As messages show it.
+        self._place = shown_address(self.url)
+        if key is not None:
+            # httpx would send the password that an address holds instead of the key.
+            self.url = self._place
         self.timeout_s = timeout_s
         self.queries = QueryVectors(self._ask_query, query_timeout_s, clock)
-        # As messages show it: an address may hold a password.
-        self._place = self.url.rpartition("@")[2] if "@" in self.url else self.url
         self._clock = clock
         self._key = key
         self._client: httpx.Client | None = None
@@ -143,17 +145,6 @@ class HttpEmbedder:
                 secure = self.url.startswith("https:")
                 self._client = httpx.Client(trust_env=not is_loopback(self.url), follow_redirects=False, verify=secure)
             return self._client
-
-
-def is_loopback(url: str) -> bool:
-    """Whether an address is this machine's own."""
-    try:
-        host = urlsplit(url).hostname or ""
-        if host == "localhost" or host.endswith(".localhost"):
-            return True
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _why(error: Exception) -> str:

@@ -131,6 +131,7 @@ class VectorSync:
                 unusable = self.space.adopt(shelf.name, stored.hashes, stored.matrix)
             except ValueError:
                 continue
+            self._batches.trusted = self._batches.trusted or len(stored.hashes) > unusable
             # A header of old is stamped when something is written, not for its own sake.
             shelf.written = None if unusable else stored.digest
             if shelf is self._diary:
@@ -210,6 +211,7 @@ class VectorSync:
         """Begin anew with the model that is configured. The files stay until there is something to write."""
         foreign, self._foreign = self._foreign, {}
         self._mismatch = None
+        self._batches.trusted = False
         self.space.clear(self.space.model)
         for shelf in (self._wiki, self._diary):
             shelf.missing.clear()

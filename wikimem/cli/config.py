@@ -6,6 +6,7 @@ from wikimem.cli.connection import settings_for
 from wikimem.cli.options import json_option, vault_option
 from wikimem.cli.output import print_json, print_table, print_text
 from wikimem.config import Settings
+from wikimem.config_endpoint import shown_address
 from wikimem.config_tables import TABLES
 
 
@@ -43,6 +44,7 @@ def flat_values(settings: Settings) -> dict[str, object]:
         for key in keys:
             holder = settings if key.name == "derived" else source
             values[f"{table}.{key.name}"] = getattr(holder, key.name)
+    values["embeddings.base_url"] = settings.embeddings.base_url and shown_address(settings.embeddings.base_url)
     values["vault.diary_format"] = settings.layout.diary_format
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 

@@ -14,7 +14,8 @@ import click
 from wikimem.cli.connection import answers, daemon_client, settings_for
 from wikimem.cli.options import json_option, vault_option
 from wikimem.cli.output import note, print_json, print_text
-from wikimem.config import Settings, embeddings_key, require_vault
+from wikimem.config import Settings, require_vault
+from wikimem.config_endpoint import embeddings_key, shown_address
 from wikimem.errors import ConfigError, UsageError, WikimemError
 
 if TYPE_CHECKING:
@@ -82,16 +83,12 @@ def embed(ctx: click.Context, *, reset: bool, yes: bool, vault: str | None, as_j
 def _agreed(settings: Settings, cost: int, *, yes: bool) -> bool:
     """Say what a reset costs and ask; raise click.Abort (or UsageError where nobody can be asked) without a yes."""
     chosen = settings.embeddings
-    note(f"--reset sends all {cost:,} texts to {_place(chosen.base_url or '')} to be embedded by {chosen.model}")
+    note(f"--reset sends all {cost:,} texts to {shown_address(chosen.base_url or '')} to be embedded by {chosen.model}")
     if not yes:
         if not sys.stdin.isatty():
             raise UsageError("--reset costs something, and nobody is here to be asked", hint="pass --yes")
         click.confirm("go on?", abort=True, err=True)
     return True
-
-
-def _place(url: str) -> str:
-    return url.rpartition("@")[2] if "@" in url else url
 
 
 # ---------------------------------------------------------------- with a daemon
