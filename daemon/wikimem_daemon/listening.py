@@ -18,16 +18,21 @@ SOCKET_NAME: Final = "api"
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """A listening socket. `path` is set when the file is ours to remove, None when systemd made it."""
+    """A listening socket. `path` is set when the file is ours to remove, None when systemd made it.
+
+    `inode`: the file that we made. Somebody may have removed it, and the daemon of another vault listen there now.
+    """
 
     sock: socket.socket
     path: Path | None
+    inode: int = 0
 
     def close(self) -> None:
         """Close it, and remove the file if it is ours and still the one that we made."""
         if self.path is not None:
             with contextlib.suppress(OSError):
-                os.unlink(self.path)  # noqa: PTH108 - the daemon lock is held: nobody else binds here meanwhile
+                if self.path.lstat().st_ino == self.inode:
+                    self.path.unlink()
         self.sock.close()
 
 
@@ -36,8 +41,9 @@ def bind(path: Path) -> Listener:
 
     The file appears under its name only when it is private and listening: bound as `name.new`, made 0600, listened
     on, renamed. Between bind and chmod it is guarded by its directory, which is 0700. The caller holds the daemon
-    lock. Raises ConfigError when the directory is not safely ours or the path is too long for the kernel, Locked when
-    somebody answers there all the same: a vault whose folder was replaced has another lock, and the same socket.
+    lock. Raises ConfigError when the directory is not safely ours, a file that is no socket stands there or the path is
+    too long for the kernel, Locked when somebody answers there all the same: a vault whose folder was replaced has
+    another lock, and the same socket.
     """
     check_length(path)
     _refuse_second(path)
@@ -45,6 +51,8 @@ def bind(path: Path) -> Listener:
     if len(os.fsencode(temporary)) > MAX_PATH_BYTES:
         temporary = path.with_name(path.name[:-4] + ".new")
     make_private(path.parent)
+    for place in (path, temporary):
+        _refuse_file(place)
     with contextlib.suppress(FileNotFoundError):
         temporary.unlink()
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -53,6 +61,7 @@ def bind(path: Path) -> Listener:
         temporary.chmod(0o600)
         sock.listen(BACKLOG)
         sock.setblocking(False)
+        inode = temporary.lstat().st_ino
         temporary.rename(path)
     except OSError as error:
         sock.close()
@@ -62,7 +71,7 @@ def bind(path: Path) -> Listener:
             f"The socket {path} cannot be made: {error.strerror}.",
             hint="Set WIKIMEM_SOCKET to a path in a folder of your own.",
         ) from error
-    return Listener(sock, path)
+    return Listener(sock, path, inode)
 
 
 def _refuse_second(path: Path) -> None:
@@ -75,6 +84,19 @@ def _refuse_second(path: Path) -> None:
         except OSError:
             return
     raise Locked(f"Another daemon already listens on {path}.", hint="Use it, or stop it first: `wikimem status`.")
+
+
+def _refuse_file(path: Path) -> None:
+    """Refuse a place where something else than a socket is: `rename` would replace a note in silence."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return
+    if not (stat.S_ISSOCK(found.st_mode) or stat.S_ISLNK(found.st_mode)):
+        raise ConfigError(
+            f"{path} is there already, and is no socket; it is left alone.",
+            hint="Set WIKIMEM_SOCKET to a path of its own, or move that file away.",
+        )
 
 
 def adopt(passed: list[tuple[str, socket.socket]]) -> Listener | None:

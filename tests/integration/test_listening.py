@@ -87,6 +87,27 @@ def test_a_dangling_symlink_in_its_place_is_replaced_and_not_followed(path: Path
     listener.close()
 
 
+@pytest.mark.parametrize("name", ["v.sock", "v.sock.new"])
+def test_a_file_that_is_no_socket_is_never_replaced(path: Path, name: str) -> None:
+    """`WIKIMEM_SOCKET=~/.bashrc` is one slip away."""
+    path.parent.mkdir(mode=0o700)
+    path.with_name(name).write_text("precious", encoding="utf-8")
+    with pytest.raises(ConfigError, match="no socket"):
+        bind(path)
+    assert [one.read_text(encoding="utf-8") for one in path.parent.iterdir()] == ["precious"]
+
+
+def test_a_socket_that_took_the_place_of_ours_stays_when_ours_is_closed(path: Path) -> None:
+    first = bind(path)
+    path.unlink()
+    second = bind(path)
+    first.close()
+    with socket.socket(socket.AF_UNIX) as one:
+        one.connect(str(path))
+    second.close()
+    assert list(path.parent.iterdir()) == []
+
+
 @pytest.mark.parametrize("open_mode", [0o755, 0o770, 0o701, 0o710])
 def test_a_folder_that_others_can_look_into_is_refused(path: Path, open_mode: int) -> None:
     path.parent.mkdir()

@@ -1,5 +1,7 @@
 """Pages of a list that may change between two of them."""
 
+import base64
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,6 +49,12 @@ def test_a_heavy_page_is_cut_but_never_empty() -> None:
 def test_a_token_that_was_never_handed_out_is_refused(after: str) -> None:
     with pytest.raises(InvalidCursor):
         page_of(["a"], key=str, limit=1, after=after)
+
+
+@pytest.mark.parametrize("inner", ['[99999999999999999999,"a"]', "[" * 20_000, "[1,2]", '[1e3,"a"]'])
+def test_a_token_that_somebody_made_up_is_refused_and_does_no_harm(inner: str) -> None:
+    with pytest.raises(InvalidCursor):
+        page_of(["a"], key=str, limit=1, after=base64.urlsafe_b64encode(inner.encode()).decode())
 
 
 @given(st.text(max_size=40))

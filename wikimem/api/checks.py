@@ -18,6 +18,8 @@ from wikimem.api.params import DEFAULTS
 from wikimem.errors import InvalidInput
 
 MAX_DEPTH: Final = 32
+MAX_VALUES: Final = 1_000
+"""In one JSON body. No call takes a fiftieth of it, and a million of empty lists holds the event loop for seconds."""
 MAX_QUERY_FIELDS: Final = 40
 MAX_QUERY_CHARS: Final = 20_000
 """A longer retrieval query is refused: tokenising and scoring it would hold up everybody else."""
@@ -30,10 +32,14 @@ BOUNDS: Final[Mapping[str, tuple[float, float]]] = {
     "budget_tokens": (0, 100_000_000),
     "temperature_min": (0, 1),
 }
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+# One that is never closed goes to the end: looking for the next quote from each quote would take quadratic time.
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _NOT_BRACKET: Final = bytes(set(range(256)) - set(b"[]{}"))
 _TRUE: Final = frozenset({"true", "1"})
 _FALSE: Final = frozenset({"false", "0"})
+# `int` and `float` also take `1_000`, blanks around it, and the digits of every script.
+_WHOLE = re.compile(r"-?[0-9]{1,20}")
+_DECIMAL = re.compile(r"-?[0-9]{1,400}(?:\.[0-9]{1,400})?(?:[eE][+-]?[0-9]{1,4})?")
 
 Check = Callable[[str, object], object]
 
@@ -184,13 +190,14 @@ def _from_text(name: str, value: str, kind: object) -> object:
         return True if value in _TRUE else False if value in _FALSE else value
     if value == "" and kind is not str:
         return None
-    try:
-        if kind is int:
-            return int(value)
-        if kind is float:
-            return float(value)
-    except ValueError as error:
-        raise _refuse(name, "a whole number" if kind is int else "a number") from error
+    if kind is int:
+        if _WHOLE.fullmatch(value) is None:
+            raise _refuse(name, "a whole number")
+        return int(value)
+    if kind is float:
+        if _DECIMAL.fullmatch(value) is None:
+            raise _refuse(name, "a number")
+        return float(value)
     return value
 
 
@@ -200,16 +207,28 @@ def check_body(params: type, body: bytes) -> dict[str, Any]:
 
 
 def read_json(body: bytes) -> dict[str, object]:
-    """Parse a JSON object with bounded nesting. Raises InvalidInput."""
-    if too_deep(body):
-        raise InvalidInput(f"The JSON is nested deeper than {MAX_DEPTH}.", hint="Send a flat object.")
+    """Parse a JSON object of bounded shape, in which no name stands twice. Raises InvalidInput."""
+    check_shape(body)
     try:
-        value = json.loads(body, parse_constant=_no_constant)
+        # As text: from bytes the json module would also take UTF-16 and UTF-32.
+        value = json.loads(body.decode("utf-8-sig"), parse_constant=_no_constant, object_pairs_hook=_once_each)
+    except InvalidInput:
+        raise
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"The body is not JSON: {_where(error)}.", hint="Send a JSON object in UTF-8.") from error
     if not isinstance(value, dict):
         raise InvalidInput("The body is not a JSON object.", hint='Send an object such as {"query": "…"}.')
     return value
+
+
+def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Make an object. Of two values for one name the sender cannot know which one counts."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidInput(f"{twice[:100]!r} is given twice.", hint="Give each parameter once.")
+    return made
 
 
 def _where(error: Exception) -> str:
@@ -222,13 +241,28 @@ def _no_constant(name: str) -> object:
     raise ValueError(name)
 
 
-def too_deep(body: bytes) -> bool:
-    """Whether brackets outside strings nest deeper than `MAX_DEPTH` (links in a note are brackets inside strings)."""
-    if body.count(b"[") + body.count(b"{") <= MAX_DEPTH:
-        return False
+def check_shape(body: bytes) -> None:
+    """Refuse JSON that nests deeper than `MAX_DEPTH` or has more than `MAX_VALUES`, before it is parsed.
+
+    What stands in strings is not looked at: links in a note are brackets. Raises InvalidInput.
+    """
+    outside: list[bytes] = []
+    end = 0
+    for count, string in enumerate(_STRING.finditer(body)):
+        if count > MAX_VALUES:
+            raise _too_many()
+        outside.append(body[end : string.start()])
+        end = string.end()
+    outside.append(body[end:])
+    rest = b"".join(outside)
+    if rest.count(b",") >= MAX_VALUES:
+        raise _too_many()
     depth = 0
-    for bracket in _STRING.sub(b"", body).translate(None, _NOT_BRACKET):
+    for bracket in rest.translate(None, _NOT_BRACKET):
         depth += 1 if bracket in b"[{" else -1
         if depth > MAX_DEPTH:
-            return True
-    return False
+            raise InvalidInput(f"The JSON is nested deeper than {MAX_DEPTH}.", hint="Send a flat object.")
+
+
+def _too_many() -> InvalidInput:
+    return InvalidInput(f"The JSON has more than {MAX_VALUES:,} values.", hint="Send a flat object.")

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Final, TypeVar
@@ -60,9 +61,12 @@ def _token(place: int, name: str) -> str:
 def _read(token: str) -> tuple[int, str]:
     try:
         place, name = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
-    except (binascii.Error, ValueError, TypeError) as error:
+    except (binascii.Error, ValueError, TypeError, RecursionError) as error:
         raise _unknown() from error
-    if not isinstance(place, int) or isinstance(place, bool) or not isinstance(name, str) or place < 0:
+    # A place beyond what an iterator can count is no place either.
+    if not isinstance(place, int) or isinstance(place, bool) or not 0 <= place <= sys.maxsize:
+        raise _unknown()
+    if not isinstance(name, str):
         raise _unknown()
     return place, name
 
