@@ -14,8 +14,8 @@ from types import NoneType, UnionType
 from typing import Any, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from wikimem.api import protocol
-from wikimem.api.calls import CALLS, Call
-from wikimem.api.checks import MAX_DEPTH, MAX_QUERY_CHARS
+from wikimem.api.calls import CALLS, HTTP_REFUSALS, Call
+from wikimem.api.checks import MAX_DEPTH, MAX_QUERY_CHARS, MAX_VALUES
 from wikimem.api.openapi import openapi
 from wikimem.api.params import DEFAULTS
 from wikimem.api.protocol import Event, Problem
@@ -39,11 +39,14 @@ Python clients their signatures.
 ## What holds for every call
 
 - **Who is answered.** Processes of the same user only (the socket is 0600 in a folder that is 0700, and the peer's uid
-  is checked). `Host` must be `wikimem` or `localhost`; a request with `Origin` or `Referer` is refused.
+  is checked). `Host` must be `wikimem` or `localhost`, with or without a port; a request with `Origin` or
+  `Referer` is refused, and so is one that two readers could take differently (two lengths, a header of ours twice).
 - **Versions.** Every answer carries `{protocol.VERSION_HEADER}` and `{protocol.PROTOCOL_HEADER}`. A request may carry
   `{protocol.PROTOCOL_HEADER}`: {protocol.PROTOCOL} and {protocol.PROTOCOL - 1} are answered, another gets 426 and a hint which side to update.
 - **Parameters** are in the query for GET and DELETE, in a JSON object for POST and PUT. `null` counts as not given; a
-  name that a call does not take is refused. Queries are form-encoded: a `+` is a space, a plus sign is `%2B`.
+  name that a call does not take, and one that is given twice, are refused. JSON is UTF-8; numbers are plain digits.
+  Queries are form-encoded: a `+` is a space, a plus sign is `%2B`; a number or flag with nothing behind its `=` counts
+  as not given.
 - **Reads** take `fresh` (default true: every write that finished on disk before the request arrived is in the answer)
   and `fresh_timeout_ms` (default {protocol.FRESH_TIMEOUT_MS}). The answer says whether it is `fresh`, whether it is `partial` (the vault is still
   being read), what is `degraded`, and at which `cursor` it stands.
@@ -52,7 +55,7 @@ Python clients their signatures.
 - **Lists** take `limit` (default {protocol.PAGE_LIMIT}, at most {protocol.MAX_PAGE_LIMIT:,} entries and about 2 MB are given) and `after`, which is the `next` of the page
   before; `next` is null on the last page.
 - **Errors** are `application/problem+json` with `status`, `code`, `detail` and `hint` (what to do next).
-- **Limits.** A header of {LIMITS.header_bytes // 1024} KB within {LIMITS.header_s:g} s, a body of {LIMITS.body_bytes // 10**6} MB within {LIMITS.body_s:g} s, JSON {MAX_DEPTH} deep, {LIMITS.connections} connections (then 503
+- **Limits.** A header of {LIMITS.header_bytes // 1024} KB within {LIMITS.header_s:g} s, a body of {LIMITS.body_bytes // 10**6} MB within {LIMITS.body_s:g} s, JSON {MAX_DEPTH} deep and of {MAX_VALUES:,} values, {LIMITS.connections} connections (then 503
   `busy`, at once), {LIMITS.streams} event streams, {LIMITS.idle_s:g} s between two requests, {LIMITS.write_s:g} s for a client to take its answer. A query has
   at most {MAX_QUERY_CHARS:,} characters and {MAX_HITS:,} hits; an answer of more than about {MAX_ANSWER_BYTES // 10**6} MB is cut and says so (`answer-cut`).
 - **Stopping.** The daemon stops accepting, finishes what runs with `Connection: close`, ends event streams with `bye`,
@@ -163,13 +166,11 @@ def _answer_types() -> list[type]:
 
 def _errors() -> str:
     lines = ["## Errors\n", "| status | code | |", "|---|---|---|"]
-    errors = sorted(_subclasses(WikimemError), key=lambda error: (error.http_status, error.code))
-    lines += [f"| {_status(error)} | `{error.code}` | {_sentence(error)} |" for error in errors if _is_answered(error)]
+    errors = [
+        (error.http_status, error.code, _sentence(error)) for error in _subclasses(WikimemError) if _is_answered(error)
+    ]
+    lines += [f"| {status} | `{code}` | {meaning} |" for status, code, meaning in sorted([*errors, *HTTP_REFUSALS])]
     return "\n".join(lines)
-
-
-def _status(error: type[WikimemError]) -> int:
-    return 503 if error.http_status == 500 else error.http_status
 
 
 def _is_answered(error: type[WikimemError]) -> bool:

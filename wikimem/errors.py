@@ -126,6 +126,8 @@ class ConfigError(WikimemError):
 
     code = "config"
     exit_status = 78
+    # No fault of the request and no crash either: the service is not available as it is configured.
+    http_status = 503
 
 
 class VaultError(ConfigError):

@@ -18,6 +18,7 @@ from uvicorn.server import ServerState
 from wikimem.api.problem_json import CONTENT_TYPE, problem
 from wikimem.api.protocol import Problem
 from wikimem_daemon.gate import Gate
+from wikimem_daemon.refusals import HEADER_TOO_LARGE
 
 _IDLE: Final = "idle"
 _HEADER: Final = "header"
@@ -97,7 +98,7 @@ class GuardedProtocol(H11Protocol):
         error = sys.exception()
         status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
         if status == 431:
-            body = problem(431, "headers_too_large", "The headers are too large.", "Put the text into the body.")
+            body = HEADER_TOO_LARGE
         elif status == 501:
             body = problem(501, "not_implemented", "This transfer encoding is not known here.", "Send Content-Length.")
         else:

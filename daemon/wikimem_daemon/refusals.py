@@ -2,9 +2,13 @@
 
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Final
 
 from wikimem.api.problem_json import problem
 from wikimem.api.protocol import PROTOCOL, Problem
+
+_CLOSE: Final = (b"connection", b"close")
+HEADER_TOO_LARGE: Final = problem(431, "headers_too_large", "The headers are too large.", "Put the text into the body.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,23 @@ def wrong_protocol(theirs: int) -> Refusal:
 def bad_header(name: str, wanted: str) -> Refusal:
     """Return the answer for a header that cannot be read."""
     return Refusal(problem(400, "bad_request", f"The header {name} is not {wanted}.", f"Send {wanted}."))
+
+
+def given_twice(name: str) -> Refusal:
+    """Return the answer for a header that decides something and stands there twice."""
+    return Refusal(problem(400, "bad_request", f"The header {name} is given twice.", "Send it once."))
+
+
+def header_too_large() -> Refusal:
+    """Return the answer for a request whose line and headers are over the limit."""
+    return Refusal(HEADER_TOO_LARGE, (_CLOSE,))
+
+
+def two_lengths() -> Refusal:
+    """Return the answer for a body whose end two readers would look for in two places (request smuggling)."""
+    hint = "Send Content-Length alone."
+    body = problem(400, "bad_request", "The body has both Content-Length and Transfer-Encoding.", hint)
+    return Refusal(body, (_CLOSE,))
 
 
 def too_many_streams(limit: int) -> Refusal:

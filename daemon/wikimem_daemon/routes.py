@@ -17,15 +17,15 @@ from wikimem.api.calls import CALLS, Call
 from wikimem.api.checks import check_body, check_query
 from wikimem.api.openapi import openapi
 from wikimem.api.problem_json import CONTENT_TYPE, problem_of
-from wikimem.api.protocol import KEY_HEADER, PROTOCOL, PROTOCOL_HEADER, REPLAYED_HEADER, Problem
+from wikimem.api.protocol import KEY_HEADER, REPLAYED_HEADER, Problem
 from wikimem.errors import InvalidInput, WikimemError
 from wikimem_daemon import refusals
+from wikimem_daemon.door import check_door
 from wikimem_daemon.gate import Gate
 from wikimem_daemon.refusals import Refusal
 
 _log = logging.getLogger("wikimem.requests")
 
-HOSTS: Final = frozenset({"wikimem", "localhost"})
 _JSON: Final = (b"content-type", b"application/json")
 _PROBLEM: Final = (b"content-type", CONTENT_TYPE.encode())
 _CLOSE: Final = (b"connection", b"close")
@@ -76,7 +76,7 @@ class App:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; whatever happens, with one answer."""
         try:
-            _check_door(_headers(scope))
+            check_door(scope, self._gate.limits.header_bytes)
             await self._router(scope, receive, send)
         except Refusal as refusal:
             await self._problem(send, refusal.body, refusal.headers)
@@ -183,24 +183,6 @@ class _Endpoint:
 
 def _headers(scope: Scope) -> Mapping[bytes, bytes]:
     return dict(scope["headers"])
-
-
-def _check_door(headers: Mapping[bytes, bytes]) -> None:
-    """Let programs in and browsers not: a page must not reach the vault through some forwarder of the socket."""
-    for name in (b"origin", b"referer"):
-        if name in headers:
-            raise refusals.denied(
-                f"A request with the header {name.decode().title()} is not answered.", "Browsers are not served here."
-            )
-    host = headers.get(b"host", b"").partition(b":")[0].decode("latin-1").lower()
-    if host not in HOSTS:
-        raise refusals.denied("This host is not served.", "Send `Host: wikimem` or `Host: localhost`.")
-    theirs = headers.get(PROTOCOL_HEADER.lower().encode())
-    if theirs is not None:
-        if not theirs.isdigit() or len(theirs) > 9:
-            raise refusals.bad_header(PROTOCOL_HEADER, "a whole number")
-        if int(theirs) not in {PROTOCOL, PROTOCOL - 1}:
-            raise refusals.wrong_protocol(int(theirs))
 
 
 def _check_type(headers: Mapping[bytes, bytes]) -> None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote, urlencode
 
 import pytest
 
@@ -374,6 +375,54 @@ def test_every_path_of_the_table_names_its_methods(served: Served) -> None:
 def test_both_hosts_are_served_with_and_without_a_port(served: Served) -> None:
     for host in ("wikimem", "localhost", "LOCALHOST", "localhost:80"):
         assert served.http("GET", "/v1/health", headers={"Host": host}).status == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "",
+        "wikimem.",
+        "evil",
+        "wikimem.evil",
+        "evil@wikimem",
+        "localhost:x@evil",
+        "localhost:80:80",
+        "[::1]",
+        "127.0.0.1",
+    ],
+)
+def test_any_other_host_is_refused_in_whatever_it_is_dressed(served: Served, host: str) -> None:
+    assert served.http("GET", "/v1/health", headers={"Host": host}).json()["code"] == "denied"
+
+
+@pytest.mark.parametrize(
+    "name", ["Wikimem-Protocol", "Idempotency-Key", "Content-Type", "Content-Encoding", "Last-Event-ID"]
+)
+def test_a_header_that_decides_something_is_given_once(served: Served, name: str) -> None:
+    head = f"GET /v1/health HTTP/1.1\r\nHost: wikimem\r\n{name}: 1\r\n{name.upper()}: 1\r\n\r\n"
+    reply = raw(served.socket, head.encode())
+    assert (reply.status, reply.json()["code"]) == (400, "bad_request")
+
+
+def test_a_long_mistake_is_not_sent_back_whole(served: Served) -> None:
+    sent = {"category": "a", "name": "b#" * 400, "content": "c"}
+    for body in (sent, {**sent, "name": "b", "ts": "9" * 100_000}, {**sent, "name": "b" * 100_000}):
+        reply = served.http("PUT", "/v1/item", body)
+        assert (reply.status, len(reply.body) < 3_000) == (400, True)
+
+
+def test_what_was_written_can_be_read_and_removed_by_its_address(served: Served) -> None:
+    name = "海" * 1_000
+    assert served.http("PUT", "/v1/item", {"category": "long", "name": name, "content": "c"}).status == 200
+    target = f"/v1/item?address={quote(f'long:{name}')}"
+    assert served.http("GET", target).status == 200
+    edge = {"source": f"long:{name}", "target": f"long:{name[:-1]}"}
+    assert served.http("POST", "/v1/relations", edge).status == 201
+    assert served.http("DELETE", f"/v1/relations?{urlencode(edge)}").status == 200
+    assert served.http("DELETE", target).status == 200
+    reply = served.http("PUT", "/v1/item", {"category": "long", "name": name + "x", "content": "c"})
+    assert reply.json()["code"] == "invalid_name"
+    assert served.http("POST", "/v1/relations", {**edge, "target": "x" * 2_001}).status == 400
 
 
 @pytest.mark.parametrize("theirs", [0, 1])

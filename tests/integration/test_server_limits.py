@@ -218,9 +218,28 @@ def test_a_client_that_is_done_sending_still_gets_its_answers(running: Running) 
         assert received.count(b"HTTP/1.1 200") == 3
 
 
-def test_headers_that_are_too_large_are_refused(running: Running) -> None:
-    reply = raw(running.path, b"GET /v1/health HTTP/1.1\r\nHost: wikimem\r\nX: " + b"x" * 100_000)
+@pytest.mark.parametrize("length", [4_100, 100_000])
+@pytest.mark.parametrize("end", [b"", b"\r\n\r\n"], ids=["cut off", "in one piece"])
+def test_headers_that_are_too_large_are_refused(running: Running, length: int, end: bytes) -> None:
+    reply = raw(running.path, b"GET /v1/health HTTP/1.1\r\nHost: wikimem\r\nX: " + b"x" * length + end)
     assert (reply.status, reply.json()["code"]) == (431, "headers_too_large")
+
+
+def test_many_small_headers_and_a_long_address_count_as_well(running: Running) -> None:
+    many = b"GET /v1/health HTTP/1.1\r\nHost: wikimem\r\n" + b"X: a\r\n" * 1_000 + b"\r\n"
+    assert raw(running.path, many).status == 431
+    assert http(running.path, "GET", "/v1/item?address=a:" + "x" * 4_100).status == 431
+
+
+def test_a_body_with_two_lengths_is_refused_and_its_connection_closed(running: Running) -> None:
+    with connect(running.path) as one:
+        one.sendall(
+            b"POST /v1/retrieve HTTP/1.1\r\nHost: wikimem\r\nContent-Type: application/json\r\n"
+            b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+        )
+        reply = read_reply(one)
+        assert (reply.status, reply.json()["code"]) == (400, "bad_request")
+        assert ended(one)
 
 
 @pytest.mark.parametrize("declared", [True, False])

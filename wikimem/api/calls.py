@@ -11,8 +11,10 @@ from wikimem.api import params as q
 from wikimem.api import protocol as p
 from wikimem.errors import (
     AppendOnly,
+    Busy,
     ConfigError,
     Conflict,
+    DeniedError,
     InvalidAddress,
     InvalidCategory,
     InvalidContent,
@@ -20,6 +22,7 @@ from wikimem.errors import (
     InvalidInput,
     InvalidName,
     NotFound,
+    ProtocolMismatch,
     StorageError,
     TryAgain,
     WikimemError,
@@ -260,3 +263,19 @@ CALLS: Final = (
 
 ANY_ERRORS: Final = (InvalidInput,)
 """What every call may be refused with."""
+
+DOOR_ERRORS: Final = (DeniedError, ProtocolMismatch, Busy)
+"""What a request may be refused with before it is looked at which call it is."""
+
+HTTP_REFUSALS: Final = (
+    (400, "bad_request", "What came is no HTTP/1.1 that is understood here, or a header in it is wrong."),
+    (404, "no_such_route", "There is nothing at this path."),
+    (405, "method_not_allowed", "The path takes other methods; `Allow` names them."),
+    (408, "timeout", "Header or body did not end in their time."),
+    (413, "too_large", "The body is over the limit."),
+    (415, "unsupported_media_type", "The body is not declared as JSON."),
+    (431, "headers_too_large", "The request's line and headers are over the limit."),
+    (500, "internal", "A fault of the daemon; its log says more."),
+    (501, "not_implemented", "A transfer encoding that is not known here."),
+)
+"""Refusals that belong to HTTP and to no call: status, code, meaning. `wikimem_daemon.refusals` makes them."""

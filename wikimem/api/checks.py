@@ -24,6 +24,9 @@ MAX_QUERY_FIELDS: Final = 40
 MAX_QUERY_CHARS: Final = 20_000
 """A longer retrieval query is refused: tokenising and scoring it would hold up everybody else."""
 
+MAX_CHARS: Final[Mapping[str, int]] = {"query": MAX_QUERY_CHARS, "source": 2_000, "target": 2_000}
+"""An edge is removed by a request that has both its ends in the header."""
+
 BOUNDS: Final[Mapping[str, tuple[float, float]]] = {
     "limit": (1, 10_000),
     "tail": (1, 10_000),
@@ -54,8 +57,9 @@ def _text(name: str, value: object) -> str:
     if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
         # A lone surrogate is no text: it could be written to no file and sent in no answer.
         raise _refuse(name, "text without lone surrogates")
-    if name == "query" and len(value) > MAX_QUERY_CHARS:
-        raise _refuse(name, f"at most {MAX_QUERY_CHARS:,} characters")
+    longest = MAX_CHARS.get(name)
+    if longest is not None and len(value) > longest:
+        raise _refuse(name, f"at most {longest:,} characters")
     return value
 
 

@@ -5,7 +5,7 @@ from types import NoneType, UnionType
 from typing import Any, Final, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from wikimem import __version__
-from wikimem.api.calls import ANY_ERRORS, CALLS, Call
+from wikimem.api.calls import ANY_ERRORS, CALLS, DOOR_ERRORS, HTTP_REFUSALS, Call
 from wikimem.api.checks import BOUNDS, bare_type
 from wikimem.api.params import DEFAULTS
 from wikimem.api.problem_json import CONTENT_TYPE
@@ -47,6 +47,7 @@ def openapi() -> Schema:
         "paths": paths,
         "components": {
             "schemas": dict(sorted(schemas.items())),
+            "responses": {"Refused": _failure({code for _, code, _ in HTTP_REFUSALS} | {e.code for e in DOOR_ERRORS})},
             "headers": {
                 "Version": {"description": "The daemon's version.", "schema": {"type": "string"}},
                 "Protocol": {"description": "The protocol that it speaks.", "schema": {"type": "integer"}},
@@ -81,13 +82,15 @@ def _failures(call: Call) -> Schema:
     possible: tuple[type[WikimemError], ...] = (*ANY_ERRORS, *call.errors)
     for error in possible:
         codes.setdefault(error.http_status, []).append(error.code)
+    failures = {str(status): _failure(set(names)) for status, names in sorted(codes.items())}
+    return {**failures, "default": {"$ref": "#/components/responses/Refused"}}
+
+
+def _failure(codes: set[str]) -> Schema:
     return {
-        str(status): {
-            "description": "`code`: " + ", ".join(sorted(set(names))),
-            "headers": _HEADERS,
-            "content": {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
-        }
-        for status, names in sorted(codes.items())
+        "description": "`code`: " + ", ".join(sorted(codes)),
+        "headers": _HEADERS,
+        "content": {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
 
 

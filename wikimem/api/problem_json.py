@@ -5,16 +5,16 @@ from http import HTTPStatus
 from typing import Final, cast
 
 from wikimem.api.protocol import Problem
-from wikimem.errors import ConfigError, Conflict, StorageError, Unreachable, WikimemError
+from wikimem.errors import Conflict, StorageError, Unreachable, WikimemError
 
 CONTENT_TYPE: Final = "application/problem+json"
+MAX_DETAIL_CHARS: Final = 1_000
+"""An error quotes what it refuses; a caller that sent a megabyte does not need it back."""
 
 
 def problem_of(error: WikimemError) -> Problem:
     """Return the body for an error; a conflict carries both texts."""
-    # A wrong setting is no fault of the request and no crash either: the service is not available as configured.
-    status = HTTPStatus.SERVICE_UNAVAILABLE if isinstance(error, ConfigError) else HTTPStatus(error.http_status)
-    body = problem(status, error.code, error.message, error.hint)
+    body = problem(error.http_status, error.code, error.message, error.hint)
     if isinstance(error, Conflict):
         body["theirs"], body["yours"], body["current_hash"] = error.theirs, error.yours, error.current_hash
     return body
@@ -27,9 +27,13 @@ def problem(status: int, code: str, detail: str, hint: str = "") -> Problem:
         "title": HTTPStatus(status).phrase,
         "status": int(status),
         "code": code,
-        "detail": detail,
-        "hint": hint,
+        "detail": _cut(detail),
+        "hint": _cut(hint),
     }
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_DETAIL_CHARS else text[: MAX_DETAIL_CHARS - 1] + "…"
 
 
 def _subclasses(kind: type[WikimemError]) -> Iterator[type[WikimemError]]:

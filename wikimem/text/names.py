@@ -24,6 +24,8 @@ _UNWRITABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 _ANCHOR_BLANKS = re.compile(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\r\n\s]+")
 RESERVED = ("[[", "]]", ":", "|", "#")
 MAX_SLUG_BYTES = 200
+MAX_NAME_CHARS = 1_000
+"""Percent-encoded, two addresses of that length fit into the header of a request: what was written can be read."""
 
 
 def collapse(text: str) -> str:
@@ -59,6 +61,10 @@ def sanitize_item_name(name: str) -> str:
     clean = collapse(name)
     if not clean:
         raise InvalidName("the item's name is empty", hint="give it a name; it becomes the `##` heading")
+    if len(clean) > MAX_NAME_CHARS:
+        raise InvalidName(
+            f"the name is longer than {MAX_NAME_CHARS:,} characters", hint="put the text into the content"
+        )
     for mark in RESERVED:
         if mark in clean:
             raise InvalidName(
@@ -82,7 +88,7 @@ def validate_category(category: str) -> str:
     if is_day(category):
         raise InvalidCategory(f"the category {category!r} is a day", hint="days belong to the diary")
     if len(category) > MAX_SLUG_BYTES:
-        raise InvalidCategory(f"the category is longer than {MAX_SLUG_BYTES} characters")
+        raise InvalidCategory(f"the category is longer than {MAX_SLUG_BYTES} characters", hint="choose a shorter one")
     return category
 
 

@@ -1,0 +1,63 @@
+"""What the head of a request must look like before anything is done for it."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from starlette.types import Scope
+
+from wikimem.api.protocol import KEY_HEADER, PROTOCOL, PROTOCOL_HEADER
+from wikimem_daemon import refusals
+
+HOSTS: Final = frozenset({"wikimem", "localhost"})
+_HOST = re.compile(r"([a-z]+)(?::[0-9]{0,5})?")
+_ONCE: Final = frozenset(
+    name.encode()
+    for name in (KEY_HEADER.lower(), PROTOCOL_HEADER.lower(), "content-type", "content-encoding", "last-event-id")
+)
+
+
+def check_door(scope: Scope, header_bytes: int) -> None:
+    """Let programs in and browsers not: a page must not reach the vault through some forwarder of the socket.
+
+    Raises `Refusal`. What two readers could take differently is refused rather than chosen from.
+    """
+    headers = dict(scope["headers"])
+    _check_size(scope, header_bytes)
+    for name in (b"origin", b"referer"):
+        if name in headers:
+            raise refusals.denied(
+                f"A request with the header {name.decode().title()} is not answered.", "Browsers are not served here."
+            )
+    host = _HOST.fullmatch(headers.get(b"host", b"").decode("latin-1").lower())
+    if host is None or host[1] not in HOSTS:
+        raise refusals.denied("This host is not served.", "Send `Host: wikimem` or `Host: localhost`.")
+    if b"content-length" in headers and b"transfer-encoding" in headers:
+        raise refusals.two_lengths()
+    if len(headers) < len(scope["headers"]):
+        _check_once(scope)
+    _check_protocol(headers)
+
+
+def _check_size(scope: Scope, most: int) -> None:
+    """Hold to the limit also when the header came in one piece: h11 counts only what is not complete yet."""
+    size = len(scope["raw_path"]) + len(scope["query_string"])
+    if size + sum(len(name) + len(value) + 4 for name, value in scope["headers"]) > most:
+        raise refusals.header_too_large()
+
+
+def _check_once(scope: Scope) -> None:
+    seen: set[bytes] = set()
+    for name, _ in scope["headers"]:
+        if name in seen and name in _ONCE:
+            raise refusals.given_twice(name.decode("latin-1").title())
+        seen.add(name)
+
+
+def _check_protocol(headers: Mapping[bytes, bytes]) -> None:
+    theirs = headers.get(PROTOCOL_HEADER.lower().encode())
+    if theirs is not None:
+        if not theirs.isdigit() or len(theirs) > 9:
+            raise refusals.bad_header(PROTOCOL_HEADER, "a whole number")
+        if int(theirs) not in {PROTOCOL, PROTOCOL - 1}:
+            raise refusals.wrong_protocol(int(theirs))
