@@ -14,6 +14,7 @@ from wikimem.pages.items import RecallItem
 from wikimem.pages.layout import Layout
 from wikimem.pages.page import Page
 from wikimem.pages.reading import read_page
+from wikimem.search.prepared import Prepared
 from wikimem.store.history import History
 from wikimem.store.state import State
 from wikimem_daemon.clock import SystemClock
@@ -30,7 +31,8 @@ class PlainIndex:
     pages: dict[str, Page] = field(default_factory=dict)
     calls: list[tuple[str, str]] = field(default_factory=list)
 
-    def replace_page(self, page: Page) -> None:
+    def replace_page(self, page: Page, prepared: Prepared | None = None) -> None:
+        del prepared
         self.pages[page.path] = page
         self.calls.append(("replace", page.path))
 

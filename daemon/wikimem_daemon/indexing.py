@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from wikimem.pages.page import Page
+from wikimem.search.prepared import Prepared
 
 
 class Index(Protocol):
@@ -13,8 +14,8 @@ class Index(Protocol):
     def pages(self) -> Mapping[str, Page]:
         """Every page by its path."""
 
-    def replace_page(self, page: Page) -> object:
-        """Take a page as it is now."""
+    def replace_page(self, page: Page, prepared: Prepared | None = None) -> object:
+        """Take a page as it is now. `prepared`: the terms of what is new in it."""
 
     def remove_page(self, path: str) -> object:
         """Forget a page."""

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from wikimem.pages.changes import Cause
 from wikimem.pages.items import RecallItem
+from wikimem.pages.page import Page
 from wikimem.pages.reading import conflict_copy_problem, git_marker_line, read_page, too_large_page
 from wikimem.store.manifest import FileEntry, Manifest
 from wikimem.text.problems import Problem
@@ -22,6 +23,7 @@ from wikimem_daemon.disk import DiskView, Kind, Look
 from wikimem_daemon.freshness import Degraded
 from wikimem_daemon.identity import Held
 from wikimem_daemon.indexing import Index
+from wikimem_daemon.longnotes import LongNotes
 from wikimem_daemon.ownwrites import REMOVED, OwnWrites
 from wikimem_daemon.placing import Placing
 from wikimem_daemon.plan import (
@@ -87,6 +89,7 @@ class Mirror:
         self._index = index
         self._manifest = manifest
         self.own = own
+        self.long_notes = LongNotes()
         self._clock = clock
         self._watcher = watcher
         self._settle = settle
@@ -117,8 +120,11 @@ class Mirror:
         for path, entry in entries.items():
             self._know(path, entry)
 
-    def look_at(self, path: str, *, scanned: bool = False) -> Step:
-        """Look at one path and do what the table says. `scanned`: a settled stamp that is the same is enough."""
+    def look_at(self, path: str, *, scanned: bool = False, patient: bool = False) -> Step:
+        """Look at one path and do what the table says. `scanned`: a settled stamp that is the same is enough.
+
+        `patient`: raises `BeingRead` for a long note that has to be read first, and is then to be called again.
+        """
         entry = self.entries.get(path)
         if scanned and self.is_settled(path):
             return Step.NOTHING
@@ -130,6 +136,8 @@ class Mirror:
         self.problems.pop(path, None)
         sight, look = self._see(path, entry or self._departed.entry(path), before)
         step = decide(sight, known=entry is not None or (is_withheld(sight) and self.take_back(path)))
+        if patient and (step == Step.SERVE or (step == Step.RESTAMP and path not in self._index.pages)):
+            self.long_notes.begin(path, look.data, self._placing.layout, self._index.pages.get(path))
         self._acts[step](path, sight, look, before)
         return step
 
@@ -245,15 +253,22 @@ class Mirror:
                 self.entries[path] = fresher
                 self._restamped.add(path)
         if path not in self._index.pages:
-            self._index.replace_page(read_page(path, look.data, self._placing.layout))
+            self._take_in(path, look.data)
+
+    def _take_in(self, path: str, data: bytes) -> Page:
+        page, prepared = self.long_notes.take(path, data, self._placing.layout, self._index.pages.get(path))
+        if prepared is None:
+            self._index.replace_page(page)
+        else:
+            self._index.replace_page(page, prepared)
+        return page
 
     def _serve(self, path: str, _sight: Sight, look: Look, _before: Waiting | None) -> None:
         if look.stamp is None:
             return
         entry = self.entries.get(path)
         before = self.items_of(path)
-        page = read_page(path, look.data, self._placing.layout, self._index.pages.get(path))
-        self._index.replace_page(page)
+        page = self._take_in(path, look.data)
         digest = hashlib.sha256(look.data)
         known = FileEntry(path, look.stamp, not look.racy, digest.digest(), entry.ids if entry else ())
         self._know(path, known)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from wikimem_daemon.freshness import Degraded
+from wikimem_daemon.longnotes import BeingRead
 from wikimem_daemon.mirror import Mirror
 from wikimem_daemon.tree import Tree
 from wikimem_daemon.watcher import CannotWatch
@@ -55,12 +56,14 @@ class Slices:
         if self._around.is_lost():
             self._work.give_up()
             return True
+        if self._mirror.long_notes.reading:
+            return False
         until = self._now() + budget_s
         while (work := self._work.take()) is not None:
             self._do_safely(work)
             if self._mirror.effects_waiting >= SETTLE_EVERY and not self._around.is_first_diff():
                 self._around.settle()
-            if self._now() >= until:
+            if self._now() >= until or self._mirror.long_notes.reading:
                 break
         if len(self._work):
             return False
@@ -88,12 +91,15 @@ class Slices:
 
     async def _run_all(self) -> None:
         while not self.run():
+            await self._mirror.long_notes.wait()
             await asyncio.sleep(0)
             self._around.between()
 
     def _do_safely(self, work: Work) -> None:
         try:
             self._do(work)
+        except BeingRead:
+            self._work.expand([work])  # first again: what was asked for before a marker is done before it
         except CannotWatch as error:
             self._around.cannot_watch(error)
         except Exception:  # noqa: BLE001 - the outermost loop of the work
@@ -103,7 +109,7 @@ class Slices:
 
     def _do(self, work: Work) -> None:
         if isinstance(work, LookAt):
-            self._mirror.look_at(work.path, scanned=work.scanned)
+            self._mirror.look_at(work.path, scanned=work.scanned, patient=True)
         elif isinstance(work, Marker):
             if not self._around.is_first_diff():
                 self._around.settle()

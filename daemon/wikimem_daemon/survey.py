@@ -6,7 +6,6 @@ hangs. So a thread asks, and the comparison then runs on the event loop without 
 
 import asyncio
 import logging
-import threading
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from wikimem.store.files import Stamp
 from wikimem.store.manifest import FileEntry
 from wikimem_daemon.disk import DiskView, Kind, Listing, Look, Target
 from wikimem_daemon.placing import Placing
+from wikimem_daemon.threads import in_thread
 
 _log = logging.getLogger("wikimem.reconcile")
 
@@ -201,7 +201,7 @@ class Surveys:
         async with self._lock:
             self._next = None
             self._view.begin()
-            self._view.fill(await _in_thread(self._surveyor().walk))
+            self._view.fill(await in_thread(self._surveyor().walk, "wikimem-survey"))
             try:
                 return await self._compare(why)
             finally:
@@ -213,32 +213,6 @@ class Surveys:
         except Exception:  # noqa: BLE001 - an outermost loop: the next survey tries again, and nothing is called fresh
             _log.exception("the disk could not be compared")
             return False
-
-
-async def _in_thread(work: Callable[[], T]) -> T:
-    """Run `work` in a thread that nobody waits for at the end: it may hang in a dead mount for ever."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[T] = loop.create_future()
-
-    def finish(result: T | None, error: Exception | None) -> None:
-        if done.done():
-            return
-        if error is not None:
-            done.set_exception(error)
-        else:
-            done.set_result(result)  # type: ignore[arg-type]  # there is a result where there is no error
-
-    def run() -> None:
-        result, failure = None, None
-        try:
-            result = work()
-        except Exception as error:  # noqa: BLE001 - it is raised where the result is awaited
-            failure = error
-        with suppress(RuntimeError):  # the loop has ended meanwhile
-            loop.call_soon_threadsafe(finish, result, failure)
-
-    threading.Thread(target=run, name="wikimem-survey", daemon=True).start()
-    return await done
 
 
 def _try(ask: Callable[[], T]) -> T | OSError:

@@ -18,6 +18,7 @@ from tests.watching import FakeDuty
 from wikimem.errors import HistoryUnavailable
 from wikimem.pages.layout import Layout
 from wikimem.pages.page import Page
+from wikimem.search.prepared import Prepared
 from wikimem.store.files import Stamp
 from wikimem.store.state import State
 from wikimem_daemon.disk import Disk, Listing
@@ -373,10 +374,10 @@ def _unmount(place: Path) -> None:
 class BrittleIndex(PlainIndex):
     """An index with a fault that one note meets."""
 
-    def replace_page(self, page: Page) -> None:
+    def replace_page(self, page: Page, prepared: Prepared | None = None) -> None:
         if any("poison" in item.content for item in page.items):
             raise ValueError("a fault of ours")
-        super().replace_page(page)
+        super().replace_page(page, prepared)
 
 
 def test_a_note_that_breaks_our_own_code_costs_itself_only(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from wikimem.search.analyzer import Analyzer, Vocabulary
 from wikimem.search.base_segment import Base, serve
 from wikimem.search.bm25 import BoolArray, FloatArray, IntArray, LongArray
+from wikimem.search.prepared import Prepared
 from wikimem.search.segments import Postings, compile_tokens, join, renumber
 
 _FIRST_CAPACITY = 256
@@ -125,11 +126,14 @@ class Corpus:
         """How many rows were added or removed since the base was made."""
         return sum(segment.rows for segment in (*self.segments, *self._added)) + len(self._dead)
 
-    def add(self, texts: Sequence[str]) -> list[int]:
-        """Add rows and return their slots."""
+    def add(self, texts: Sequence[str], prepared: Prepared | None = None) -> list[int]:
+        """Add rows and return their slots. `prepared` spares the work where it is of these texts."""
         if not texts:
             return []
-        tokens = self.analyzer.tokens(texts)
+        if prepared is not None and prepared.texts == texts:
+            tokens = prepared.numbered(self.vocabulary)
+        else:
+            tokens = self.analyzer.tokens(texts)
         slots = self._take_slots(len(texts))
         places = np.array(slots, np.int32)
         self.alive[places] = True

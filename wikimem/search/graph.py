@@ -8,7 +8,7 @@ from wikimem.errors import InvalidInput, NotFound
 from wikimem.pages.page import Page
 from wikimem.pages.relations import Relation, is_weight
 from wikimem.search.arcs import Adjacency
-from wikimem.search.catalogue import Catalogue, Outline
+from wikimem.search.catalogue import Catalogue, Key, Outline
 from wikimem.search.edge_table import EdgeTable, Record
 from wikimem.search.edges import MAX_DEPTH, Direction, Edge, LinkCounts, RelatedResult
 from wikimem.search.related import find_related
@@ -219,7 +219,7 @@ class LinkGraph:
         if self._has_links(page):
             return
         kept: dict[tuple[str, str, LinkSyntax, float], list[Record]] = {}
-        for record in self._pages.get(page.path, ()):
+        for record in reversed(self._pages.get(page.path, ())):
             kept.setdefault((record.source, record.target, record.syntax, record.weight), []).append(record)
             self._parsed.pop(record.source, None)
         records: list[Record] = []
@@ -227,7 +227,7 @@ class LinkGraph:
         for order, place in enumerate(page.links):
             source, link = place.source or page.category, place.link
             same = kept.get((source, link.target, link.syntax, link.weight))
-            record = same.pop(0) if same else Record(source, link.target, link.syntax, link.weight, page.path)
+            record = same.pop() if same else Record(source, link.target, link.syntax, link.weight, page.path)
             if not record.keys:
                 fresh.append(record)
             record.line, record.order = place.line, order
@@ -258,11 +258,16 @@ class LinkGraph:
         return True
 
     def _resolve_again(self, records: Iterable[Record]) -> None:
+        # Of the links of one note most name the same few targets.
+        known: dict[tuple[str, LinkSyntax, str], tuple[Resolution, tuple[Key, ...]]] = {}
         for record in records:
             if record.path is None:
                 self._resolve_manual(record)
                 continue
-            found, keys = self._resolver.resolve(record.target, record.syntax, record.path)
+            asked = record.target, record.syntax, record.path
+            if asked not in known:
+                known[asked] = self._resolver.resolve(*asked)
+            found, keys = known[asked]
             no_note = found.state == "unresolved" and is_attachment(record.target)
             self._table.settle(record, found, keys, is_edge=not no_note)
 

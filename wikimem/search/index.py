@@ -15,6 +15,7 @@ from wikimem.search.fusion import rule
 from wikimem.search.graph import LinkGraph
 from wikimem.search.likeness import Likeness
 from wikimem.search.mapped import give_back
+from wikimem.search.prepared import Prepared
 from wikimem.search.ranking import Temperature
 from wikimem.search.request import Moment, TimeRange, check
 from wikimem.search.results import Degraded, PageDelta, RetrievalResult, RetrievalSettings
@@ -120,7 +121,7 @@ class MemoryIndex:
             self._likeness = Likeness(self._likeness.embedder, self._likeness.vectors)
             self._revision = revision
 
-    def replace_page(self, page: Page) -> PageDelta:
+    def replace_page(self, page: Page, prepared: Prepared | None = None) -> PageDelta:
         """Take a page as it is now; its items are searchable when this returns."""
         with self._lock:
             before = self._pages.get(page.path)
@@ -129,7 +130,7 @@ class MemoryIndex:
                 before = None
             shelf = self._shelf(page)
             self._pages[page.path] = page
-            delta = shelf.replace(before, page)
+            delta = shelf.replace(before, page, prepared)
             self.graph.replace_page(page, before)
             return delta
 

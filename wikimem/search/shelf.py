@@ -7,6 +7,7 @@ from typing import overload
 from wikimem.pages.items import RecallItem
 from wikimem.pages.page import Page
 from wikimem.search.corpus import BuildJob, Corpus, MergePolicy
+from wikimem.search.prepared import Prepared
 from wikimem.search.results import PageDelta
 from wikimem.search.rows import Rows
 from wikimem.text.document import visible_text
@@ -27,7 +28,7 @@ class Shelf:
     def __len__(self) -> int:
         return self.corpus.documents
 
-    def replace(self, before: Page | None, page: Page) -> PageDelta:
+    def replace(self, before: Page | None, page: Page, prepared: Prepared | None = None) -> PageDelta:
         """Take a page as it is now. Rows of items whose words stayed the same are kept."""
         if before is None:
             self._place(page)
@@ -57,7 +58,7 @@ class Shelf:
                 self.rows.put(slot, item, day=day)
         added = tuple(item for item in fresh if _key(item) not in slots)
         self._drop([*(slots.pop(key) for key in gone), *outdated])
-        for slot, item in zip(self.corpus.add([text_of(item) for item in fresh]), fresh, strict=True):
+        for slot, item in zip(self.corpus.add([text_of(item) for item in fresh], prepared), fresh, strict=True):
             slots[_key(item)] = slot
             self.rows.put(slot, item, day=day)
         return PageDelta(added, tuple(updated), tuple(removed))
@@ -131,6 +132,14 @@ class Texts(Sequence[str]):
     def __getitem__(self, at: int | slice) -> str | list[str]:
         """Return one text, or some."""
         return text_of(self._items[at]) if isinstance(at, int) else [text_of(item) for item in self._items[at]]
+
+
+def fresh_texts(page: Page, before: Page | None) -> list[str]:
+    """Return the texts that `Shelf.replace` will add, so that they can be prepared."""
+    old = {_key(item): item.content for item in before.items} if before is not None else {}
+    return [
+        text_of(item) for key, item in {_key(item): item for item in page.items}.items() if old.get(key) != item.content
+    ]
 
 
 def text_of(item: RecallItem) -> str:
