@@ -1,6 +1,7 @@
 """`wikimem grep` and `wikimem explain` over a vault on disk, without a daemon."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,21 @@ def test_a_pattern_that_cannot_be_read_says_what_to_do(vault: Path) -> None:
     result = grepped(vault, "(")
     assert isinstance(result.exception, UsageError)
     assert "-F" in result.exception.hint
+
+
+@pytest.mark.parametrize("pattern", ["x{99999999999999}", "(" * 20_000 + ")" * 20_000])
+def test_a_pattern_that_is_too_large_says_so(vault: Path, pattern: str) -> None:
+    result = grepped(vault, pattern)
+    assert isinstance(result.exception, UsageError)
+    assert "cannot be read" in result.exception.message
+
+
+def test_a_pattern_without_end_is_given_up(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["wikimem.cli.grep"], "PATIENCE_S", 0.05)
+    (vault / "wiki/c.md").write_text(f"## long\n\n{'a' * 60}!\n", "utf-8")
+    result = grepped(vault, "(a+)+$")
+    assert isinstance(result.exception, UsageError)
+    assert "c:long" in result.exception.message
 
 
 def test_grep_as_json(vault: Path) -> None:

@@ -1,7 +1,9 @@
 """`wikimem grep`: a regular expression over every item, with addresses."""
 
 import re
+import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -16,6 +18,8 @@ from wikimem.errors import UsageError
 if TYPE_CHECKING:
     from wikimem.cli.connection import MemoryClient
 
+# Of the processor, for one item; a pattern such as (a+)+$ would take years over a line of forty letters.
+PATIENCE_S = 2.0
 _FIRST_DAY, _LAST_DAY = "0001-01-01", "9999-12-31"
 
 Text = tuple[str, str, str]
@@ -45,27 +49,47 @@ def grep(
     """Find every item whose name or content has a line that PATTERN (a Python regular expression) matches.
 
     Prints one line a match: the address, the line's number in the item (0: its name) and the line. The exit status is
-    1 when nothing matches.
+    1 when nothing matches. A pattern that takes more than two seconds over one item is given up.
     """
     try:
         wanted = re.compile(re.escape(pattern) if fixed else pattern, re.IGNORECASE if ignore_case else 0)
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise UsageError(f"the pattern cannot be read: {error}", hint="-F takes it as plain text") from error
     stamps: Stamps = []
     found: list[dict[str, object]] = []
     for address, name, content in _texts(connect(settings_for(vault)), category, stamps, diary=not no_diary):
-        lines = _matches(wanted, name, content)
-        if not lines:
-            continue
-        found.append({"address": address, "lines": [{"line": number, "text": text} for number, text in lines]})
-        if not as_json:
-            _print(address, lines, wanted, addresses_only=addresses)
+        with _patience(address):
+            lines = _matches(wanted, name, content)
+            if lines and not as_json:
+                _print(address, lines, wanted, addresses_only=addresses)
+        if lines:
+            found.append({"address": address, "lines": [{"line": number, "text": text} for number, text in lines]})
     for stamp in stamps:
         note_staleness(stamp)
     if as_json:
         print_json({"items": found})
     if not found:
         click.get_current_context().exit(1)
+
+
+@contextmanager
+def _patience(address: str) -> Iterator[None]:
+    """Raise `UsageError` when the block takes longer than anybody waits (not on systems without such a clock)."""
+
+    def give_up(*_: object) -> None:
+        hint = "repeats inside repeats, as in (a+)+, are the usual cause"
+        raise UsageError(f"the pattern takes too long on {address}", hint=hint)
+
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+    before = signal.signal(signal.SIGVTALRM, give_up)
+    signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def _matches(wanted: re.Pattern[str], name: str, content: str) -> list[tuple[int, str]]:
