@@ -264,20 +264,21 @@ class Consequences:
         now = self._now()
         age = now - self._young.get(held.id, float("-inf"))
         self._young[held.id] = now
-        if held.item.address != item.address:
-            self.unsaved.history.append(Renamed(held.item.address, item.address, item.name))
-        elif cause != "api":
+        renamed = held.item.address != item.address
+        if not renamed and cause != "api":
             self.unsaved.undone.append(Undone(held.path, Gone(item.address, held.item.hash, item.hash)))
         typed = cause != "api" and is_typing(age, held.item.content, item.content)
         ended_by = went if cause == "api" and went is not None else cause
         if ended_by != "api" and not typed:
-            self.unsaved.history.append(self._prior(held, item.address, action, ended_by))
+            self.unsaved.history.append(self._prior(held, action, ended_by))
+        if renamed:
+            self.unsaved.history.append(Renamed(held.item.address, item.address))
 
-    def _prior(self, held: Held, address: str, action: Ending, cause: Cause) -> PriorText:
-        """Return the record of a text that ended. It is found where its item is now, under the name it had then."""
+    def _prior(self, held: Held, action: Ending, cause: Cause) -> PriorText:
+        """Return the record of a text that ended, under the address that it had."""
         item = held.item
         return PriorText(
-            address,
+            item.address,
             item.name,
             item.content,
             item.hash,
@@ -298,7 +299,7 @@ class Consequences:
             found = batch.ids.get(moved.path, {})
             for key in [key for key, known in found.items() if known == moved.item_id]:
                 found[key] = held.id
-            self.unsaved.history.append(Renamed(held.item.address, moved.item.address, moved.item.name))
+            self.unsaved.history.append(Renamed(held.item.address, moved.item.address))
             change = self._change(held.id, "rename", moved.item, held.item.address, cause)
             batch.changes.append((change, moved.item_id))
         elif cause == "api":
@@ -344,7 +345,7 @@ class Consequences:
 
     def _tell_removed(self, held: Held, cause: Cause) -> None:
         if cause != "api":
-            self.unsaved.history.append(self._prior(held, held.item.address, "remove", cause))
+            self.unsaved.history.append(self._prior(held, "remove", cause))
         self.unsaved.came_back(held.id)
         self._feed.emit([(Change(held.id, "remove", held.item.address, None, None, self._ts(), cause), None)])
 

@@ -12,11 +12,10 @@ from wikimem_daemon.stale import Undone
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
-    """An item got another address: its versions are to be found there."""
+    """An item got another address: its versions are to be found there too."""
 
     old: str
     new: str
-    name: str
 
 
 @dataclass(slots=True)
@@ -98,7 +97,7 @@ class Keeper:
         with self.state.transaction():
             for one in unsaved.history:
                 if isinstance(one, Renamed):
-                    self.history.rename(one.old, one.new, one.name)
+                    self.history.rename(one.old, one.new)
                 elif not self._is_kept(one):
                     self.history.record_many([one])
             self.look_at_undone(unsaved.undone)

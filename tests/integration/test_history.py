@@ -55,11 +55,47 @@ def test_a_version_is_found_by_its_id(history: History) -> None:
         history.get(99)
 
 
-def test_a_renamed_item_keeps_its_versions(history: History) -> None:
+def test_a_renamed_items_versions_are_found_under_every_name_that_it_had(history: History) -> None:
     history.record_many([text("a:x", "1"), text("a:x", "2")])
-    history.rename("a:x", "b:y", "y")
-    assert contents(history, "a:x") == []
-    assert contents(history, "b:y") == ["2", "1"]
+    history.rename("a:x", "b:y")
+    history.record_many([text("b:y", "3")])
+    history.rename("b:y", "c:z")
+    assert contents(history, "a:x") == ["2", "1"]
+    assert contents(history, "b:y") == contents(history, "c:z") == ["3", "2", "1"]
+    page = history.versions("c:z", 2)
+    assert [one.content for one in history.versions("c:z", 2, page.next).versions] == ["1"]
+
+
+def test_a_name_that_is_used_again_does_not_pass_on_what_an_earlier_item_took_along(history: History) -> None:
+    for number in range(3):
+        history.record_many([text("a:new", str(number))])
+        history.rename("a:new", f"a:{number}")
+    assert contents(history, "a:new") == ["2", "1", "0"]
+    assert [contents(history, f"a:{number}") for number in range(3)] == [["0"], ["1"], ["2"]]
+
+
+def test_an_item_that_gets_its_old_name_back_takes_everything_to_the_next_one(history: History) -> None:
+    history.record_many([text("a:x", "1")])
+    for old, new in (("a:x", "a:y"), ("a:y", "a:x"), ("a:x", "a:z")):
+        history.rename(old, new)
+    assert contents(history, "a:x") == contents(history, "a:z") == ["1"]
+
+
+def test_a_purge_takes_what_is_found_under_the_address_whatever_it_was_called(history: History) -> None:
+    history.record_many([text("a:x", "1"), text("a:other", "2")])
+    history.rename("a:x", "a:y")
+    history.record_many([text("a:y", "3")])
+    assert history.purge(address="a:y") == 2
+    assert contents(history, "a:x") == contents(history, "a:y") == []
+    assert contents(history, "a:other") == ["2"]
+
+
+def test_a_purge_of_a_text_takes_names_that_were_given_later(history: History, state: State) -> None:
+    history.record_many([text("a:x", "1")])
+    history.rename("a:x", "a:s3cret")
+    history.purge(containing="s3cret")
+    assert not state.query("SELECT * FROM history_renamed")
+    assert contents(history, "a:x") == ["1"]
 
 
 def test_names_that_are_not_utf8_can_be_kept(history: History) -> None:
@@ -102,6 +138,16 @@ def test_old_versions_go_but_never_the_last_of_a_live_item(history: History) -> 
     assert contents(history, "a:live") == ["live 10"]
     assert contents(history, "a:old") == ["old 200"]
     assert contents(history, "a:gone") == []
+
+
+def test_the_last_version_of_a_live_item_stays_whatever_it_was_called_then(history: History) -> None:
+    history.record_many([text("a:old", str(days), days_ago=days) for days in (400, 300)])
+    history.rename("a:old", "a:new")
+    assert history.enforce_caps(now=NOW, is_live=lambda address: address == "a:new", max_days=180) == 1
+    assert contents(history, "a:new") == ["300"]
+    history.record_many([text("a:new", "200", days_ago=200)])
+    assert history.enforce_caps(now=NOW, is_live=lambda address: address == "a:new", max_days=180) == 1
+    assert contents(history, "a:new") == ["200"]
 
 
 def test_the_oldest_go_when_there_are_too_many_bytes(history: History) -> None:

@@ -249,6 +249,18 @@ def test_a_version_is_restored_only_under_its_own_address(store: MemoryStore) ->
         store.restore("work:job", 999)
 
 
+def test_a_version_of_a_renamed_item_is_restored_under_the_name_that_is_asked_for(store: MemoryStore) -> None:
+    store.add("work", "job", "one")
+    store.add("work", "Post", "two")
+    store.history.record(
+        "work:job", "job", "one", hash="h", ts="2026-07-21T08:00:00+00:00", cause="disk", action="rename"
+    )
+    store.history.rename("work:job", "work:Post")
+    (version,) = store.versions("work:Post").versions
+    assert store.restore("work:Post", version.id).address == "work:Post"
+    assert store.restore("work:job", version.id).address == "work:job"
+
+
 def test_an_expected_hash_that_no_longer_holds_is_a_conflict_and_both_texts_are_recoverable(
     store: MemoryStore,
 ) -> None:

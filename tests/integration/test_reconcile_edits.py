@@ -325,8 +325,31 @@ def test_a_renamed_items_history_is_found_under_its_new_address(tmp_path: Path) 
                 life.write("wiki/a.md", text)
                 await life.fresh()
                 await life.after(40)
-            expected = [("rename", "sea", "another one altogether"), ("update", "lake", LONG)]
-            await life.until(lambda: life.history("a:lake") == expected, "the history")
+            expected = [("rename", "sea", "another one altogether"), ("update", "sea", LONG)]
+            await life.until(lambda: life.history("a:lake") == life.history("a:sea") == expected, "the history")
+
+    asyncio.run(run())
+
+
+def test_a_text_is_found_under_its_name_when_a_sync_tools_version_of_the_file_looks_like_a_rename(
+    tmp_path: Path,
+) -> None:
+    # Two copies got one new item each, and the texts are much alike. The other copy's file comes over ours.
+    ours, theirs = "text 0 of side 0 for own-0.", "text 0 of side 1 for own-1."
+
+    async def run() -> None:
+        own = OwnWrites()
+        async with living(new_vault(tmp_path), tmp_path / "state.db", own=own) as life:
+            for data, mine in (
+                (f"## own-0\n\n{ours}\n", True),
+                (f"## own-1\n\n{theirs}\n", False),
+                (f"## own-1\n\n{theirs}\n\n## own-0\n\ntext 1 of side 0 for own-0.\n", True),
+            ):
+                if mine:
+                    own.expect("wiki/a.md", bytes_hash(data.encode()))
+                life.write("wiki/a.md", data)
+                life.reconciler.note_write("wiki/a.md")
+            await life.until(lambda: ours in [text for _, _, text in life.history("a:own-0")], "the history")
 
     asyncio.run(run())
 

@@ -34,13 +34,13 @@ def test_a_batch_that_failed_goes_before_what_came_since() -> None:
     older.put(entry("a"), b"x")
     older.put(entry("b"), b"x")
     older.went(GoneRow("1", "c", b"", "{}"))
-    older.history.append(Renamed("x", "y", "y"))
+    older.history.append(Renamed("x", "y"))
     newer.drop("a")
     newer.restamp(entry("b", b"h2"))
     newer.came_back("1")
-    newer.history.append(Renamed("y", "z", "z"))
+    newer.history.append(Renamed("y", "z"))
     joined = newer.behind(older)
     assert joined.dropped == {"a"}
     assert joined.files == {"b": (entry("b", b"h2"), b"x")}
     assert (joined.gone, joined.back) == ({}, {"1"})
-    assert joined.history == [Renamed("x", "y", "y"), Renamed("y", "z", "z")]
+    assert joined.history == [Renamed("x", "y"), Renamed("y", "z")]

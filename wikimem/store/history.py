@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import groupby
 from typing import Literal
 
 from wikimem.errors import NotFound
@@ -23,11 +24,18 @@ CREATE TABLE IF NOT EXISTS history (
 CREATE INDEX IF NOT EXISTS history_address ON history (address, id);
 CREATE INDEX IF NOT EXISTS history_item ON history (item_id, id) WHERE item_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS history_age ON history (ts, size);
+CREATE TABLE IF NOT EXISTS history_renamed (
+    address TEXT NOT NULL, id INTEGER NOT NULL REFERENCES history (id) ON DELETE CASCADE, PRIMARY KEY (address, id)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS history_renamed_id ON history_renamed (id);
 """
 
 # What ended the text's life in the file: `refused` is a text that a conflict kept from being written, `displaced` one
 # that an editor saved into a file which the write had just replaced.
 Ending = Literal["update", "remove", "rename", "refused", "displaced"]
+
+# Every address under which a version is found: the one that its text had, and those that its item was given later.
+_FOUND_AT = "(SELECT address, id FROM history UNION ALL SELECT address, id FROM history_renamed)"
 
 _COLUMNS = "id, address, name, content, hash, ts, cause, action, item_id, owner, source_conv, item_ts, raw"
 
@@ -113,10 +121,14 @@ class History:
             return [connection.execute(sql, _values(text)).lastrowid or 0 for text in texts]
 
     def versions(self, address: str, limit: int = 100, after: str | None = None) -> VersionsPage:
-        """Return the kept texts of an address, newest first. `after` is a former page's `next`."""
+        """Return the kept texts of an address, newest first. `after` is a former page's `next`.
+
+        Those that the item had under other addresses, before it was renamed to this one, are among them.
+        """
         before = int(after) if after else 1 << 62
+        chosen = f"SELECT id FROM {_FOUND_AT} WHERE address = ? AND id < ?"  # noqa: S608 - our own columns
         rows = self._state.query(
-            f"SELECT {_COLUMNS} FROM history WHERE address = ? AND id < ? ORDER BY id DESC LIMIT ?",  # noqa: S608 - our own columns
+            f"SELECT {_COLUMNS} FROM history WHERE id IN ({chosen}) ORDER BY id DESC LIMIT ?",  # noqa: S608 - our own columns
             (_clean(address), before, limit + 1),
         )
         found = tuple(_version(row) for row in rows[:limit])
@@ -129,6 +141,11 @@ class History:
             raise NotFound(f"there is no version {version_id}", hint="list them with `wikimem history ADDRESS`")
         return _version(rows[0])
 
+    def addresses(self, version_id: int) -> frozenset[str]:
+        """Return every address under which a version is found."""
+        rows = self._state.query(f"SELECT address FROM {_FOUND_AT} WHERE id = ?", (version_id,))  # noqa: S608 - our own columns
+        return frozenset(str(address) for (address,) in rows)
+
     def find(self, address: str, hash: str) -> int | None:  # noqa: A002 - the field's name everywhere
         """Return the id of the latest version with this text, None when it is not kept."""
         sql = "SELECT max(id) FROM history WHERE address = ? AND hash = ?"
@@ -139,11 +156,19 @@ class History:
         """Say whether this text is kept under this address."""
         return self.find(address, hash) is not None
 
-    def rename(self, old_address: str, new_address: str, name: str) -> None:
-        """Let the versions of a renamed item be found under its new address."""
+    def rename(self, old_address: str, new_address: str) -> None:
+        """Let the versions of a renamed item be found under its new address too.
+
+        They stay where they are: what looks like a rename may be a sync tool's other version of the file, and the old
+        name is often used again; whoever asks for it must find what was written under it. What an earlier item of that
+        name took along stays out: else each heading that begins as "new" would inherit from all the others.
+        """
+        new, old = _clean(new_address), _clean(old_address)
         self._state.execute(
-            "UPDATE history SET address = ?, name = ? WHERE address = ?",
-            (_clean(new_address), _clean(name), _clean(old_address)),
+            "INSERT OR IGNORE INTO history_renamed"
+            " SELECT ?, id FROM history_renamed WHERE address = ? UNION SELECT ?, id FROM history WHERE address = ?"
+            " AND NOT EXISTS (SELECT 1 FROM history_renamed AS taken WHERE taken.id = history.id)",
+            (new, old, new, old),
         )
 
     def forget(self, ids: Sequence[int]) -> None:
@@ -160,14 +185,14 @@ class History:
     ) -> int:
         """Delete versions for good, for a secret that was written down; return how many.
 
-        A version goes when it has this address, or one of these ids, or holds this text; `everything` takes all. The
-        freed bytes are overwritten and leave the file.
+        A version goes when it is found under this address, has one of these ids, or holds this text; `everything`
+        takes all. The freed bytes are overwritten and leave the file.
         """
         where, values = ["0"], list[SqlValue]()
         if everything:
             where.append("1")
         if address is not None:
-            where.append("address = ?")
+            where.append(f"id IN (SELECT id FROM {_FOUND_AT} WHERE address = ?)")  # noqa: S608 - our own columns
             values.append(_clean(address))
         if containing:
             where.append("instr(content, ?) OR instr(name, ?) OR instr(raw, CAST(? AS BLOB))")
@@ -176,6 +201,8 @@ class History:
             gone = connection.execute(f"DELETE FROM history WHERE {' OR '.join(where)}", values).rowcount  # noqa: S608 - our own words
             for one in ids:
                 gone += connection.execute("DELETE FROM history WHERE id = ?", (one,)).rowcount
+            if containing:
+                connection.execute("DELETE FROM history_renamed WHERE instr(address, ?)", (_clean(containing),))
         self._state.compact()
         return gone
 
@@ -198,16 +225,18 @@ class History:
         """
         oldest = (now - timedelta(days=max_days)).isoformat(timespec="seconds")
         excess = self.size() - max_bytes
+        newest = "coalesce((SELECT max(id) FROM {} AS other WHERE other.address = found.address), 0)"
+        last = f"id = max({newest.format('history')}, {newest.format('history_renamed')})"
         rows = self._state.query(
-            "SELECT id, address, ts, size, id = (SELECT max(id) FROM history AS h WHERE h.address = history.address)"
-            " FROM history WHERE ts < ? OR ? > 0 ORDER BY ts, id",
+            f"SELECT id, ts, size, found.address, {last} FROM history JOIN {_FOUND_AT} AS found USING (id)"  # noqa: S608 - our own columns
+            " WHERE ts < ? OR ? > 0 ORDER BY ts, id",
             (oldest, excess),
         )
         gone: list[int] = []
-        for version_id, address, ts, size, is_last in rows:
+        for (version_id, ts, size), places in groupby(rows, key=lambda row: row[:3]):
             if str(ts) >= oldest and excess <= 0:
                 break
-            if is_last and is_live(str(address)):
+            if any(is_last and is_live(str(address)) for *_, address, is_last in places):
                 continue
             gone.append(int(version_id or 0))
             excess -= int(size or 0)

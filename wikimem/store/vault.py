@@ -250,7 +250,8 @@ class MemoryStore:
         """
         wanted = parse_address(address)
         version = self.history.get(version_id)
-        if version.address not in (str(wanted), self._as_served(address)):
+        served = parse_address(self._as_served(address))
+        if self.history.addresses(version_id).isdisjoint((str(wanted), str(served))):
             hint = f"list them: `wikimem history {wanted}`"
             raise NotFound(f"version {version_id} is of {version.address}, not of {wanted}", hint=hint)
         if version.name == WHOLE_FILE:
@@ -268,9 +269,10 @@ class MemoryStore:
                 detail=detail,
                 idempotency_key=idempotency_key,
             )
+        own = version.address in (str(wanted), str(served))  # else the item was renamed since, and keeps its new name
         return self.add(
             wanted.category,
-            version.name,
+            version.name if own else served.name,
             version.content,
             owner=version.owner,
             source_conv=version.source_conv,
