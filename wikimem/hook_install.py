@@ -1,53 +1,53 @@
 """Where the common coding agents keep their hooks, and what `wikimem hook install` adds there. Nothing is written here.
 
 Claude Code: `settings.json` in `$CLAUDE_CONFIG_DIR` or `~/.claude`. Codex: `hooks.json` in `$CODEX_HOME` or `~/.codex`.
-Cursor: `~/.cursor/hooks.json`. The first two have the same shape, an array of groups an event; Cursor has an array of
-commands an event and `"version": 1` beside it.
+Gemini CLI: `~/.gemini/settings.json`. These have the same shape, an array of groups an event; Gemini counts time-outs
+in milliseconds and takes JSON only. Cursor: `~/.cursor/hooks.json`, an array of commands an event and `"version": 1`
+beside it. docs/agents.md says what each was checked against.
 """
 
+import contextlib
 import difflib
 import itertools
 import json
+import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple
 
 from wikimem import places
 from wikimem.errors import ConfigError
-from wikimem.hook_json import insert
+from wikimem.hook_json import insert, remove
 
-_TIMEOUT_S: Final = 5
-"""What the tool is told; the hook itself ends within one second."""
+_PROMPT_AND_START: Final = ("SessionStart", "UserPromptSubmit")
 
 
 class Tool(NamedTuple):
-    """A coding agent: its folder's variable (if any) and default, its hooks' file, and the events that inject."""
+    """A coding agent: its folder's variable (if any) and default, its hooks' file, and the events that inject.
+
+    `timeout`: what the tool is told, five seconds in its own unit (the hook ends within one); None where it knows no
+    groups and no time-out. `option` is added to the command.
+    """
 
     name: str
     variable: str
     folder: str
     file: str
     events: tuple[str, ...]
-    grouped: bool
-    empty: str
+    timeout: int | None
+    option: str = ""
+    empty: str = "{}"
 
 
 TOOLS: Final = {
     tool.name: tool
     for tool in (
-        Tool(
-            "claude-code",
-            "CLAUDE_CONFIG_DIR",
-            ".claude",
-            "settings.json",
-            ("SessionStart", "UserPromptSubmit"),
-            True,
-            "{}",
-        ),
-        Tool("codex", "CODEX_HOME", ".codex", "hooks.json", ("SessionStart", "UserPromptSubmit"), True, "{}"),
-        Tool("cursor", "", ".cursor", "hooks.json", ("sessionStart",), False, '{\n  "version": 1\n}'),
+        Tool("claude-code", "CLAUDE_CONFIG_DIR", ".claude", "settings.json", _PROMPT_AND_START, 5),
+        Tool("codex", "CODEX_HOME", ".codex", "hooks.json", _PROMPT_AND_START, 5),
+        Tool("gemini", "", ".gemini", "settings.json", ("SessionStart", "BeforeAgent"), 5_000, " --json"),
+        Tool("cursor", "", ".cursor", "hooks.json", ("sessionStart",), None, empty='{\n  "version": 1\n}'),
     )
 }
 
@@ -94,41 +94,63 @@ def plan(name: str, command: str, *, env: Mapping[str, str]) -> Change:
     Raises ConfigError for a file that is not the JSON that the tool reads; nothing is guessed.
     """
     tool = TOOLS[name]
+    file, before, was = _read(tool, env)
+    text = was
+    kept: list[str] = []
+    with _laid_out(file, name):
+        for event in tool.events:
+            there = sorted({one.command for one in _commands(text, event) if is_ours(one.command)})
+            kept += [f"{event}: {one}" for one in there]
+            if not there:
+                text = insert(text, ("hooks", event), _entry(tool, command + tool.option))
+    return Change(name, file, before, _bytes(before, was, text), tuple(kept))
+
+
+def plan_removal(name: str, vaults: Collection[str], *, env: Mapping[str, str]) -> Change:
+    """Return the change that takes every call of `wikimem hook` out of a tool's settings, whoever added it.
+
+    With `vaults` (names and paths of one) only the calls that name it. Raises ConfigError as `plan` does.
+    """
+    file, before, was = _read(TOOLS[name], env)
+    text = was
+    with _laid_out(file, name):
+        for event in _hooks_of(was):
+            while ours := next((one for one in _commands(text, event) if is_ours(one.command, vaults)), None):
+                text = remove(text, ("hooks", event, *ours.at))
+    return Change(name, file, before, _bytes(before, was, text), ())
+
+
+def _bytes(before: bytes | None, was: str, text: str) -> bytes:
+    if text == was:
+        return before or b""
+    return (_MARK if before is not None and before.startswith(_MARK) else b"") + text.encode()
+
+
+def is_ours(command: str, vaults: Collection[str] = ()) -> bool:
+    """Tell whether a hook's command line calls `wikimem hook` (of one of `vaults`), however it is spelled."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = command.split()
+    pairs = list(itertools.pairwise(words))
+    called = any(PurePath(word).name == "wikimem" and rest == "hook" for word, rest in pairs)
+    named = {os.path.expanduser(rest) for word, rest in pairs if word == "--vault"}  # noqa: PTH111 - may be no path
+    return called and (not vaults or not named.isdisjoint(vaults))
+
+
+_MARK: Final = b"\xef\xbb\xbf"
+_BY_HAND: Final = "nothing was changed; mend the file first, or add `wikimem hook` by hand as docs/agents.md shows"
+
+
+def _read(tool: Tool, env: Mapping[str, str]) -> tuple[Path, bytes | None, str]:
+    """Return a tool's file, its bytes (none: it is not there), and its text, which is an object."""
     file = tool_folder(tool, env) / tool.file
     try:
         before: bytes | None = file.read_bytes()
     except FileNotFoundError:
         before = None
-    text = _text(file, before, tool)
-    kept: list[str] = []
-    try:
-        for event in tool.events:
-            there = sorted({one for one in _commands(_hooks_of(text), event) if is_ours(one)})
-            kept += [f"{event}: {one}" for one in there]
-            if not there:
-                text = insert(text, ("hooks", event), _entry(tool, command))
-    except ValueError as error:
-        raise ConfigError(f"{file} is not laid out as {name} reads it: {error}", hint=_BY_HAND) from error
-    mark = b"\xef\xbb\xbf" if before is not None and before.startswith(b"\xef\xbb\xbf") else b""
-    after = before if before is not None and len(kept) >= len(tool.events) else mark + text.encode()
-    return Change(name, file, before, after, tuple(kept))
-
-
-def is_ours(command: str) -> bool:
-    """Tell whether a hook's command line calls `wikimem hook`, however it is spelled."""
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        words = command.split()
-    return any(PurePath(word).name == "wikimem" and rest == "hook" for word, rest in itertools.pairwise(words))
-
-
-_BY_HAND = "nothing was changed; mend the file first, or add `wikimem hook` by hand as docs/agents.md shows"
-
-
-def _text(file: Path, before: bytes | None, tool: Tool) -> str:
     if before is None or not before.strip():
-        return f"{tool.empty}\n"
+        return file, before, f"{tool.empty}\n"
     try:
         text = before.decode("utf-8-sig")
         whole = json.loads(text)
@@ -138,7 +160,15 @@ def _text(file: Path, before: bytes | None, tool: Tool) -> str:
         raise ConfigError(f"{file} nests too deeply", hint=_BY_HAND) from error
     if not isinstance(whole, dict):
         raise ConfigError(f"{file} is not a JSON object", hint=_BY_HAND)
-    return text
+    return file, before, text
+
+
+@contextlib.contextmanager
+def _laid_out(file: Path, name: str) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise ConfigError(f"{file} is not laid out as {name} reads it: {error}", hint=_BY_HAND) from error
 
 
 def _hooks_of(text: str) -> Mapping[str, Any]:
@@ -148,20 +178,36 @@ def _hooks_of(text: str) -> Mapping[str, Any]:
     return hooks
 
 
-def _commands(hooks: Mapping[str, Any], event: str) -> Iterator[str]:
+class _Command(NamedTuple):
+    """A command line of an event, and where it stands below the event."""
+
+    command: str
+    at: tuple[str | int, ...]
+
+
+def _commands(text: str, event: str) -> Iterator[_Command]:
     """Return the command lines of an event, in groups or not."""
-    entries = hooks.get(event, [])
-    for entry in entries if isinstance(entries, list) else ():
-        for one in [entry, *(entry.get("hooks", ()) if isinstance(entry, dict) else ())]:
-            command = one.get("command") if isinstance(one, dict) else None
-            if isinstance(command, str):
-                yield command
+    entries = _hooks_of(text).get(event, [])
+    for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+        inner = entry.get("hooks", ()) if isinstance(entry, dict) else ()
+        yield from _command(entry, (index,))
+        for position, one in enumerate(inner if isinstance(inner, list) else ()):
+            # Of a group that holds nothing else the group goes, whatever it matches.
+            yield from _command(one, (index, "hooks", position) if len(inner) > 1 else (index,))
+
+
+def _command(entry: object, at: tuple[str | int, ...]) -> Iterator[_Command]:
+    command = entry.get("command") if isinstance(entry, dict) else None
+    if isinstance(entry, dict) and isinstance(command, str):
+        words = entry.get("args")
+        more = [str(word) for word in words] if isinstance(words, list) else []
+        yield _Command(" ".join([command, *map(shlex.quote, more)]), at)
 
 
 def _entry(tool: Tool, command: str) -> dict[str, Any]:
-    if not tool.grouped:
+    if tool.timeout is None:
         return {"command": command}
-    return {"hooks": [{"type": "command", "command": command, "timeout": _TIMEOUT_S}]}
+    return {"hooks": [{"type": "command", "command": command, "timeout": tool.timeout}]}
 
 
 def _lines(data: bytes) -> list[str]:

@@ -75,7 +75,7 @@ def hook_commands() -> list[str]:
 
 
 def test_the_command_of_every_hook_gives_memory(session: Session) -> None:
-    assert len(hook_commands()) == 3
+    assert len(hook_commands()) == 5
     sent = json.dumps({"hook_event_name": "UserPromptSubmit", "prompt": "sunrise at the coast"})
     for command in sorted(set(hook_commands())):
         done = session.run(f"echo '{sent}' | {command}")
@@ -83,9 +83,10 @@ def test_the_command_of_every_hook_gives_memory(session: Session) -> None:
 
 
 def test_the_hooks_written_by_hand_are_those_that_install_writes(session: Session) -> None:
-    assert session.run("wikimem hook install claude-code cursor --vault ~/memory --yes").returncode == 0
+    assert session.run("wikimem hook install claude-code gemini cursor --vault ~/memory --yes").returncode == 0
     shown = [json.loads(text) for text in texts("json") if "hooks" in json.loads(text)]
-    for file, by_hand in ((".claude/settings.json", shown[0]), (".cursor/hooks.json", shown[1])):
+    files = (".claude/settings.json", ".gemini/settings.json", ".cursor/hooks.json")
+    for file, by_hand in zip(files, shown, strict=True):
         written = json.loads((session.folder / file).read_text(encoding="utf-8"))
         assert shape(written) == shape(by_hand)
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.serving import Served, serving
+from wikimem.config import load
 from wikimem.hook_session import KEPT_S, MOST_FILES, MOST_KEYS, GivenKeys
 
 HOOK = [sys.executable, "-c", "from wikimem.cli import main; main()", "hook"]
@@ -218,45 +219,100 @@ def test_a_reader_that_is_gone_is_no_error(served: Served) -> None:
     assert err.count(b"\n") <= 1
 
 
+def test_two_hooks_of_a_conversation_at_once_give_each_item_once(served: Served) -> None:
+    """As when the tool's own settings and the project's both name the hook."""
+    sent = json.dumps(prompt("what about the sea?", "twice"))
+    command = [*HOOK, "--vault", str(served.vault)]
+    with GivenKeys(state_of(served), "twice") as held:
+        both = [
+            subprocess.Popen(command, env=served.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            for _ in range(2)
+        ]
+        for process in both:
+            assert process.stdin is not None
+            process.stdin.write(sent)
+            process.stdin.close()
+        assert held.read() == frozenset()
+    told = []
+    for process in both:
+        assert process.stdout is not None
+        told.append(process.stdout.read())
+        process.stdout.close()
+        assert process.wait(20) == 0
+    assert "".join(told).count("Likes the sea") == 1
+
+
+def state_of(served: Served) -> Path:
+    return load(str(served.vault), env=served.env, cwd=served.base).state_dir / "hook"
+
+
+def test_a_word_of_a_megabyte_does_not_fill_the_prompt(served: Served) -> None:
+    served.write("wiki/blob.md", "# blob\n\n## quokka\n\nquokka " + "A" * 1_000_000 + "\n")
+    out = recalled(served, prompt("quokka"))
+    assert "[blob:quokka] quokka AAAA" in out
+    assert len(out) < 11_000
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_a_closed_stream_is_told_in_words(served: Served, closed: str) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *HOOK, "--vault", str(served.vault)],
+        env=served.env,
+        input=json.dumps(prompt("sea")),
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "wikimem: nothing is recalled: standard input and output must be open\n"
+
+
 def test_what_a_session_was_given_stays_bounded(tmp_path: Path) -> None:
-    keys = GivenKeys(tmp_path / "hook", "one")
-    for start in range(0, 3 * MOST_KEYS, 500):
-        keys.add(f"{number:016x}" for number in range(start, start + 500))
-    assert f"{3 * MOST_KEYS - 1:016x}" in keys.read()
-    assert len(keys.read()) <= MOST_KEYS + 500
+    with GivenKeys(tmp_path / "hook", "one") as keys:
+        for start in range(0, 3 * MOST_KEYS, 500):
+            keys.add(f"{number:016x}" for number in range(start, start + 500))
+        assert f"{3 * MOST_KEYS - 1:016x}" in keys.read()
+        assert len(keys.read()) <= MOST_KEYS + 500
+
+
+def given_to(folder: Path, session: str, *keys: str) -> frozenset[str]:
+    with GivenKeys(folder, session) as held:
+        held.add(keys)
+        return held.read()
 
 
 def test_old_sessions_are_swept_when_a_new_one_begins(tmp_path: Path) -> None:
     folder = tmp_path / "hook"
-    old = GivenKeys(folder, "old")
-    old.add(["0" * 16])
+    given_to(folder, "old", "0" * 16)
     (aged,) = folder.iterdir()
     long_ago = time.time() - KEPT_S - 60
     os.utime(aged, (long_ago, long_ago))
     for number in range(MOST_FILES + 20):
-        GivenKeys(folder, str(number)).add(["1" * 16])
-    assert old.read() == frozenset()
+        given_to(folder, str(number), "1" * 16)
     assert len(list(folder.iterdir())) <= MOST_FILES
-    assert GivenKeys(folder, str(MOST_FILES + 19)).read() == {"1" * 16}
+    assert given_to(folder, str(MOST_FILES + 19)) == {"1" * 16}
+    assert given_to(folder, "old") == frozenset()
 
 
 def test_a_link_in_place_of_the_file_is_not_followed(tmp_path: Path) -> None:
-    keys = GivenKeys(tmp_path / "hook", "one")
-    keys.add(["0" * 16])
+    given_to(tmp_path / "hook", "one", "0" * 16)
     (file,) = (tmp_path / "hook").iterdir()
     file.unlink()
     other = tmp_path / "other"
     other.write_text("mine\n", encoding="ascii")
     file.symlink_to(other)
-    assert keys.read() == frozenset()
     with pytest.raises(OSError, match="symbolic"):
-        keys.add(["1" * 16])
+        given_to(tmp_path / "hook", "one", "1" * 16)
     assert other.read_text(encoding="ascii") == "mine\n"
 
 
-def installing(served: Served, *arguments: str, **env: str) -> "subprocess.CompletedProcess[str]":
+def installing(
+    served: Served, *arguments: str, verb: str = "install", **env: str
+) -> "subprocess.CompletedProcess[str]":
+    vault = ["--vault", str(served.vault)] if verb == "install" else []
     return subprocess.run(
-        [*HOOK, "install", *arguments, "--vault", str(served.vault)],
+        [*HOOK, verb, *arguments, *vault],
         env={**served.env, **env},
         capture_output=True,
         text=True,
@@ -270,6 +326,7 @@ def installing(served: Served, *arguments: str, **env: str) -> "subprocess.Compl
     [
         ("claude-code", "CLAUDE_CONFIG_DIR", ".claude/settings.json"),
         ("codex", "CODEX_HOME", ".codex/hooks.json"),
+        ("gemini", "", ".gemini/settings.json"),
         ("cursor", "", ".cursor/hooks.json"),
     ],
 )
@@ -285,10 +342,15 @@ def test_install_shows_the_change_and_makes_it_on_yes(tmp_path: Path, tool: str,
     assert stat.S_IMODE(settings.stat().st_mode) == 0o600
     added = commands_of(json.loads(settings.read_text(encoding="utf-8")))
     assert len(added) == (1 if tool == "cursor" else 2)
-    assert all(command.endswith(f"wikimem hook --vault {one.vault}") for command in added)
+    option = " --json" if tool == "gemini" else ""
+    assert all(command.endswith(f"wikimem hook --vault {one.vault}{option}") for command in added)
     again = installing(one, tool, "--yes")
     assert "already there" in again.stdout
+    assert "otherwise" not in again.stdout
     assert commands_of(json.loads(settings.read_text(encoding="utf-8"))) == added
+    gone = installing(one, tool, "--yes", verb="uninstall")
+    assert (gone.returncode, gone.stderr) == (0, "")
+    assert "hooks" not in json.loads(settings.read_text(encoding="utf-8"))
     if variable:
         elsewhere = one.base / "elsewhere"
         assert installing(one, tool, "--yes", **{variable: str(elsewhere)}).returncode == 0
@@ -357,9 +419,47 @@ def test_an_entry_that_a_person_changed_is_left_alone(tmp_path: Path) -> None:
     done = installing(one, "--yes")
     assert (done.returncode, done.stdout) == (
         0,
-        "cursor: already there: sessionStart: /x/wikimem hook --budget-tokens 50\n",
+        "cursor: already there: sessionStart: /x/wikimem hook --budget-tokens 50\n"
+        "what is there calls it otherwise; to have it anew, take it out first: `wikimem hook uninstall`\n",
     )
     assert file.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("entry", ['"/x/wikimem hook --vault a"', '"/x/wikimem", "args": ["hook", "--vault", "a"]'])
+def test_what_calls_the_hook_is_known_and_taken_out_and_nothing_else(tmp_path: Path, entry: str) -> None:
+    one = outside(tmp_path)
+    file = one.base / "home/.claude/settings.json"
+    file.parent.mkdir()
+    other = '{"type": "command",  "command": "other wikimem hooks"}'
+    before = f'{{"a": [1,2],\n "hooks": {{"SessionStart": [{{"hooks": [{other}]}}], "Stop": [ ]}}\n}}\n'
+    ours = f'{{"type": "command", "command": {entry}}}'
+    with_ours = before.replace(f"{other}]}}]", f'{other},\n{ours}]}}, {{"matcher": "", "hooks": [{ours}]}}]')
+    file.write_text(with_ours, encoding="utf-8")
+    assert "already there: SessionStart: /x/wikimem hook --vault a" in installing(one, "claude-code").stdout
+    assert "no such call" in installing(one, "--vault", "b", "--yes", verb="uninstall").stdout
+    shown = installing(one, "--vault", "a", verb="uninstall")
+    assert "nothing is changed yet" in shown.stdout
+    assert file.read_text(encoding="utf-8") == with_ours
+    assert installing(one, "--yes", verb="uninstall").returncode == 0
+    assert file.read_text(encoding="utf-8") == before
+    again = installing(one, "--yes", verb="uninstall")
+    assert (again.returncode, again.stdout) == (0, f"claude-code: {file} has no such call of `wikimem hook`\n")
+
+
+def test_a_vault_that_is_not_there_is_not_installed(tmp_path: Path) -> None:
+    """The hook itself is silent: a misspelt vault would never be noticed."""
+    one = outside(tmp_path)
+    done = subprocess.run(
+        [*HOOK, "install", "claude-code", "--yes", "--vault", str(tmp_path / "mispelt")],
+        env=one.env,
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    assert done.returncode == 78
+    assert "mispelt" in done.stderr
+    assert not (one.base / "home/.claude").exists()
 
 
 def test_without_any_tool_install_says_how_to_name_one(tmp_path: Path) -> None:

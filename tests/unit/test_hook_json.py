@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wikimem.hook_json import insert
+from wikimem.hook_json import insert, remove
 
 PATH = ("hooks", "Stop")
 
@@ -57,6 +57,32 @@ def test_lines_before_and_after_the_entry_stay_byte_for_byte() -> None:
     assert lines[8:] == before[5:]
 
 
+def test_a_second_entry_is_indented_as_the_first_one() -> None:
+    """The first entry is what gives a file of one line its indentation: one level of it, not the deepest."""
+    one_line = '{"hooks":{"Stop":[{"a":1}]}}'
+    after = insert(insert(one_line, PATH, {"b": {"c": 1}}), ("hooks", "Start"), {"d": 2})
+    assert '\n    "Start": [\n      {\n        "d": 2\n      }\n    ]\n  }' in after
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "after"),
+    [
+        ('{\n  "m": [1, 2,\n 3]\n}', ("m", 1), '{\n  "m": [1,\n 3]\n}'),
+        ('{"m": [ 1, 2 ]}', ("m", 0), '{"m": [ 2 ]}'),
+        ('{"a" : 1 ,"m": [{"x": [ 7 ]}], "b":2}', ("m", 0, "x", 0), '{"a" : 1, "b":2}'),
+        ('{"m": [1]}', ("m", 0), "{}"),
+        ('{"m": 1, "m": [1], "n": 0}', ("m", 0), '{"m": 1, "n": 0}'),
+    ],
+)
+def test_a_member_is_taken_out_with_what_only_held_it(text: str, path: tuple[str | int, ...], after: str) -> None:
+    assert remove(text, path) == after
+
+
+def test_what_is_not_there_cannot_be_taken_out() -> None:
+    with pytest.raises(LookupError):
+        remove('{"m": []}', ("m", 0))
+
+
 @pytest.mark.parametrize("text", ["[]", '{"hooks": []}', '{"hooks": {"Stop": {}}}', '{"hooks": {"Stop": "x"}}', "3"])
 def test_what_is_laid_out_otherwise_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
@@ -88,3 +114,15 @@ def test_any_object_gains_exactly_the_entry(
     value.setdefault("hooks", {}).setdefault("Stop", [])
     value["hooks"]["Stop"] = [*value["hooks"]["Stop"], {"n": [1]}]
     assert after == value
+
+
+@given(
+    st.dictionaries(st.text(max_size=4), json_values, max_size=3), st.sampled_from([None, 1, 4, "\t"]), st.booleans()
+)
+def test_what_was_added_is_taken_out_to_the_byte(value: dict[str, Any], indent: int | str | None, beside: bool) -> None:
+    hooks = {"Stop": [1]} if beside else {"Other": [1]}
+    text = json.dumps({"a": value, "hooks": hooks}, indent=indent)
+    added = insert(text, PATH, {"n": [1]})
+    back = remove(added, (*PATH, 1 if beside else 0))
+    # Only where the closing bracket stood on the entry's line it now stands on one of its own.
+    assert back == text if indent is not None else json.loads(back) == json.loads(text)

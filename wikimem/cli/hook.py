@@ -7,28 +7,32 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from wikimem.cli.connection import answers, daemon_client, not_running, settings_for
 from wikimem.cli.options import json_option, vault_option
 from wikimem.cli.output import note, safe
-from wikimem.config import Settings
-from wikimem.errors import NotFound, TryAgain
+from wikimem.config import Settings, require_vault
+from wikimem.errors import ConfigError, NotFound, TryAgain, UsageError
 from wikimem.hook import BUDGET_TOKENS, MOST_ITEMS, Candidate, HookCall, answer_text, choose, read_call, shown
 from wikimem.hook_session import GivenKeys
 from wikimem.host_prompt import cost, query_of
+
+if TYPE_CHECKING:
+    from wikimem.hook_install import Change
 
 TIME_S: Final = 0.6
 """From here to the answer; with the start of the interpreter it stays below the second that a person notices."""
 
 MOST_INPUT: Final = 16_000_000
 _MOST_MORE: Final = 40
-_TOOLS: Final = ("claude-code", "codex", "cursor")
+_TOOLS: Final = ("claude-code", "codex", "gemini", "cursor")
+_SETTING: Final = frozenset({"install", "uninstall"})
 
 
 class FailOpenGroup(click.Group):
@@ -41,7 +45,7 @@ class FailOpenGroup(click.Group):
         try:
             return super().make_context(info_name, args, parent, **extra)
         except click.UsageError as error:
-            if "install" in args:
+            if not _SETTING.isdisjoint(args):
                 raise
             note(f"nothing is recalled: {error.format_message()}")
             raise click.exceptions.Exit(0) from None
@@ -72,11 +76,12 @@ class FailOpenGroup(click.Group):
 def hook(context: click.Context, *, budget_tokens: int, as_json: bool, vault: str | None) -> None:
     """Give a coding agent what the notes say about a prompt.
 
-    Reads the hook's JSON on standard input (Claude Code, Codex, Cursor, and others by their likely keys) and prints
-    the memory to inject, if there is any that this conversation has not been given yet. Whatever goes wrong costs
-    one turn's recall: the exit status is 0, and nothing is printed but one line on stderr.
+    Reads the hook's JSON on standard input (Claude Code, Codex, Gemini, Cursor, and others by their likely keys) and
+    prints the memory to inject, if there is any that this conversation has not been given yet. Whatever goes wrong
+    costs one turn's recall: the exit status is 0, and nothing is printed but one line on stderr.
 
-    `wikimem hook install` shows what a tool's settings need for this, and adds it with --yes.
+    `wikimem hook install` shows what a tool's settings need for this, and adds it with --yes; `wikimem hook uninstall`
+    takes it out again.
     """
     context.obj = vault
     if context.invoked_subcommand is not None:
@@ -88,8 +93,11 @@ def hook(context: click.Context, *, budget_tokens: int, as_json: bool, vault: st
         note(f"nothing is recalled: {str(error) or type(error).__name__}".replace("\n", " "))
 
 
+_tools_argument = click.argument("tools", nargs=-1, type=click.Choice(_TOOLS), metavar=f"[{'|'.join(_TOOLS)}]...")
+
+
 @hook.command()
-@click.argument("tools", nargs=-1, type=click.Choice(_TOOLS), metavar="[claude-code|codex|cursor]...")
+@_tools_argument
 @click.option("--yes", is_flag=True, help="Apply the change that is shown.")
 @vault_option
 @click.pass_context
@@ -100,13 +108,56 @@ def install(context: click.Context, tools: tuple[str, ...], *, yes: bool, vault:
     file stays, and an entry that is there already is left as it is.
     """
     from wikimem import hook_install  # noqa: PLC0415 - what every prompt calls does not pay for it
-    from wikimem.service_files import replace_file  # noqa: PLC0415
 
-    command = own_command(settings_for(vault or context.obj))
+    settings = settings_for(vault or context.obj)
+    # The hook is silent about what is wrong: a vault that is misspelt here would never be noticed.
+    require_vault(settings.path, configured=settings.configured)
+    command = own_command(settings)
+    changes = [hook_install.plan(name, command, env=os.environ) for name in _named(tools)]
+    _apply(changes, yes=yes)
+    if any(command not in line for change in changes for line in change.kept):
+        click.echo("what is there calls it otherwise; to have it anew, take it out first: `wikimem hook uninstall`")
+
+
+@hook.command()
+@_tools_argument
+@click.option("--yes", is_flag=True, help="Apply the change that is shown.")
+@vault_option
+@click.pass_context
+def uninstall(context: click.Context, tools: tuple[str, ...], *, yes: bool, vault: str | None) -> None:
+    """Show a tool's settings without `wikimem hook`; with --yes take it out.
+
+    Without a name every tool is meant whose folder is there; with --vault only what was set up for that vault. Every
+    other byte of the file stays.
+    """
+    from wikimem import hook_install  # noqa: PLC0415
+
+    vault = vault or context.obj
+    vaults = {vault} if vault is not None else set[str]()
+    # The vault may be gone by now; what was set up for it is to be taken out all the more.
+    with suppress(ConfigError):
+        if vault is not None:
+            settings = settings_for(vault)
+            vaults |= {settings.name, str(settings.path)}
+    changes = [hook_install.plan_removal(name, vaults, env=os.environ) for name in _named(tools)]
+    for change in changes:
+        if not change.diff:
+            click.echo(safe(f"{change.tool}: {change.file} has no such call of `wikimem hook`"))
+    _apply(changes, yes=yes)
+
+
+def _named(tools: tuple[str, ...]) -> tuple[str, ...]:
+    from wikimem import hook_install  # noqa: PLC0415
+
     names = tools or tuple(hook_install.installed_tools(os.environ))
     if not names:
         raise NotFound("no coding agent's folder is there", hint="name the tool: `wikimem hook install claude-code`")
-    changes = [hook_install.plan(name, command, env=os.environ) for name in names]
+    return names
+
+
+def _apply(changes: "list[Change]", *, yes: bool) -> None:
+    from wikimem.service_files import replace_file  # noqa: PLC0415
+
     for change in changes:
         for line in change.kept:
             click.echo(safe(f"{change.tool}: already there: {line}"))
@@ -137,6 +188,9 @@ def own_command(settings: Settings) -> str:
 
 
 def _recall(vault: str | None, budget_tokens: int, *, as_json: bool) -> None:
+    # A stream that the caller closed is None.
+    if sys.stdin is None or sys.stdout is None:
+        raise UsageError("standard input and output must be open")
     if sys.stdin.isatty():
         note("`wikimem hook` reads a coding agent's JSON on standard input; `wikimem hook install` sets it up")
         return
@@ -144,17 +198,27 @@ def _recall(vault: str | None, budget_tokens: int, *, as_json: bool) -> None:
     if call.kind == "other":
         return
     settings = settings_for(vault)
-    given = GivenKeys(settings.state_dir / "hook", call.session) if call.session else None
-    if given is not None and call.forgotten:
-        given.forget()
-    before = frozenset[str]() if given is None else given.read()
+    if not answers(settings):
+        require_vault(settings.path, configured=settings.configured)
+        raise not_running(settings)
+    if not call.session:
+        _give(settings, call, frozenset(), budget_tokens, as_json=as_json)
+        return
+    with GivenKeys(settings.state_dir / "hook", call.session) as given:
+        if call.forgotten:
+            given.forget()
+        given.add(_give(settings, call, given.read(), budget_tokens, as_json=as_json))
+
+
+def _give(
+    settings: Settings, call: HookCall, before: frozenset[str], budget_tokens: int, *, as_json: bool
+) -> list[str]:
+    """Print what there is to give beside what was given before; return its keys."""
     chosen = choose(_candidates(settings, call, len(before)), before, budget_tokens)
     text = answer_text(call, shown(chosen, budget_tokens), as_json=as_json)
-    if not text:
-        return
-    _print(text)
-    if given is not None:
-        given.add(one.key for one in chosen)
+    if text:
+        _print(text)
+    return [one.key for one in chosen]
 
 
 def _print(text: str) -> None:
@@ -169,8 +233,6 @@ def _print(text: str) -> None:
 
 
 def _candidates(settings: Settings, call: HookCall, known: int) -> list[Candidate]:
-    if not answers(settings):
-        raise not_running(settings)
     with daemon_client(settings) as client:
         if call.kind == "start":
             today = date.today()  # noqa: DTZ011 - the local day
