@@ -1,8 +1,10 @@
 """The state file: private, shared by threads and processes, begun again when it is damaged."""
 
+import shutil
 import sqlite3
 import stat
 import threading
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -96,6 +98,43 @@ def test_a_damaged_file_is_moved_aside_and_a_new_one_begun(damage: bytes | None,
         assert state.set_aside.exists()
         assert state.query("SELECT * FROM numbers") == []
         state.execute("INSERT INTO numbers VALUES (1)")
+
+
+def test_a_file_that_is_deleted_while_it_is_open_is_written_anew_with_all_it_held(tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    with State(folder / "s", TABLE) as state, State(folder / "s") as other:
+        state.execute("INSERT INTO numbers VALUES (1)")
+        shutil.rmtree(folder)
+        state.execute("INSERT INTO numbers VALUES (2)")
+        assert stat.S_IMODE((folder / "s").stat().st_mode) == 0o600
+        other.execute("INSERT INTO numbers VALUES (3)")
+        (folder / "s").unlink()
+        assert state.query("SELECT n FROM numbers") == [(1,), (2,), (3,)]
+        state.execute("INSERT INTO numbers VALUES (4)")
+    with State(folder / "s") as later:
+        assert later.query("SELECT n FROM numbers") == [(1,), (2,), (3,), (4,)]
+        assert later.vault_id == state.vault_id
+
+
+def test_a_strange_file_in_its_place_is_refused_and_left_alone(tmp_path: Path) -> None:
+    with State(tmp_path / "s", TABLE) as state:
+        for name in ("s", "s-wal", "s-shm"):
+            (tmp_path / name).rename(tmp_path / f"old-{name}")
+        with State(tmp_path / "s", TABLE) as other:
+            other.execute("INSERT INTO numbers VALUES (1)")
+            with pytest.raises(HistoryUnavailable, match="another file has taken its place") as caught:
+                state.execute("INSERT INTO numbers VALUES (2)")
+            assert "start the program anew" in caught.value.hint
+            assert other.query("SELECT n FROM numbers") == [(1,)]
+
+
+def test_a_file_that_another_program_holds_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wikimem.store.state.BUSY_MS", 10)
+    with State(tmp_path / "s", TABLE) as state, closing(sqlite3.connect(tmp_path / "s", isolation_level=None)) as held:
+        held.execute("BEGIN IMMEDIATE")
+        with pytest.raises(HistoryUnavailable, match="locked") as caught:
+            state.execute("INSERT INTO numbers VALUES (1)")
+        assert "another program" in caught.value.hint
 
 
 def test_what_cannot_be_opened_says_where_and_what_to_do(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import time
 import uuid
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -21,7 +21,10 @@ from wikimem.errors import HistoryUnavailable
 SqlValue = str | int | float | bytes | None
 Row = tuple[SqlValue, ...]
 
-BUSY_MS = 10_000
+BUSY_MS = 5_000  # less than a client waits, so that it hears why
+
+_UNWRITABLE = "free some space there or make it writable; reading the vault needs no history"
+_HELD = "another program holds that file for itself: let it end, then try again"
 
 _META = "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
 
@@ -43,15 +46,13 @@ class State:
         self._depth = 0
         self._ensured: set[str] = set(schemas)
         try:
-            self._connection = self._open(schemas)
+            self._adopt(self._open(schemas))
         except sqlite3.DatabaseError as error:
             if not _is_damage(error):
                 raise self._unavailable("open", error) from error
-            self._connection = self._start_over(schemas)
+            self._adopt(self._start_over(schemas))
         except OSError as error:
             raise self._unavailable("open", error) from error
-        # A store that a library user drops without `close` must not leave an open connection to a later collection.
-        weakref.finalize(self, self._connection.close)
         self.is_new = self.meta("vault_id") is None
         self.vault_id = self._vault_id()
 
@@ -85,6 +86,59 @@ class State:
         except (OSError, sqlite3.Error) as error:
             raise self._unavailable("start over", error) from error
 
+    def _adopt(self, connection: sqlite3.Connection) -> None:
+        """Go on with this connection. A store that is dropped without `close` must not leave it to a collection."""
+        found = self.path.stat()
+        self._file = (found.st_dev, found.st_ino)
+        self._connection = connection
+        self._close_at_last = weakref.finalize(self, connection.close)
+
+    def _check_place(self) -> None:
+        """See that the open file is still the one of its name: in a deleted one, all would be lost at the end.
+
+        Somebody who clears the state folder beside a running daemon deletes it. SQLite goes on in the nameless file.
+        """
+        try:
+            found = self.path.stat()
+            if (found.st_dev, found.st_ino) != self._file:
+                self._change_over()
+        except FileNotFoundError:
+            self._put_back()
+        except (OSError, sqlite3.Error) as error:
+            raise self._unavailable("look at the file", error) from error
+
+    def _put_back(self) -> None:
+        """Write the deleted file anew, with all that it held."""
+        copy = self.path.with_name(f"{self.path.name}.new")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            os.close(os.open(copy, os.O_CREAT | os.O_TRUNC | os.O_RDWR | os.O_CLOEXEC, 0o600))
+            with closing(sqlite3.connect(copy)) as target:
+                self._connection.backup(target)
+            for suffix in ("-wal", "-shm"):
+                Path(f"{self.path}{suffix}").unlink(missing_ok=True)
+            copy.replace(self.path)
+            self._change_over()
+        except (OSError, sqlite3.Error) as error:
+            raise self._unavailable("write it anew", error) from error
+        log.warning("the state %s was deleted while it was open; it was written anew", self.path)
+
+    def _change_over(self) -> None:
+        """Go on in the file that now has the name, if it is a copy of ours."""
+        connection = self._open(())
+        found = connection.execute("SELECT value FROM meta WHERE key = 'vault_id'").fetchall()
+        if found != [(self.vault_id,)]:
+            connection.close()
+            raise HistoryUnavailable(
+                f"the history {self.path} cannot be used: another file has taken its place",
+                path=str(self.path),
+                step="look at the file",
+                hint="start the program anew that uses it: a running one cannot change over",
+            )
+        before = self._close_at_last
+        self._adopt(connection)
+        before()
+
     def _vault_id(self) -> str:
         self.execute("INSERT OR IGNORE INTO meta VALUES ('vault_id', ?)", (uuid.uuid4().hex,))
         return str(self.query("SELECT value FROM meta WHERE key = 'vault_id'")[0][0])
@@ -109,6 +163,7 @@ class State:
             if self._depth:
                 yield self._connection
                 return
+            self._check_place()
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
             except sqlite3.Error as error:
@@ -143,6 +198,8 @@ class State:
     def query(self, sql: str, values: Sequence[SqlValue] = ()) -> list[Row]:
         """Return the rows of a SELECT."""
         with self._lock:
+            if not self._depth:
+                self._check_place()
             try:
                 return self._connection.execute(sql, values).fetchall()
             except sqlite3.Error as error:
@@ -185,8 +242,12 @@ class State:
             f"the history {self.path} cannot be used ({step}): {reason}",
             path=str(self.path),
             step=step,
-            hint="free some space there or make it writable; reading the vault needs no history",
+            hint=_HELD if _is_busy(error) else _UNWRITABLE,
         )
+
+
+def _is_busy(error: Exception) -> bool:
+    return isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
 
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:
