@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -15,13 +16,14 @@ from wikimem_daemon.ownwrites import AnnouncingFiles, OwnWrites
 OLD = "## job\n\nold\n"
 
 
-def store_of(life: Life, own: OwnWrites) -> MemoryStore:
+def store_of(life: Life, own: OwnWrites, later: timedelta = timedelta()) -> MemoryStore:
     return MemoryStore(
         life.root,
         layout=life.layout,
         state_dir=life.root.parent,
         state=life.state,
         wrap_files=partial(AnnouncingFiles, own=own),
+        clock=lambda: datetime.now(UTC) + later,
     )
 
 
@@ -58,6 +60,29 @@ def test_a_save_of_an_old_buffer_is_told_with_its_command_until_the_text_is_back
             assert told(life) == []
 
     caplog.set_level(logging.WARNING)
+    asyncio.run(run())
+
+
+def test_the_report_survives_a_restart_until_the_address_is_written_again(tmp_path: Path) -> None:
+    async def run() -> None:
+        vault, state, own = new_vault(tmp_path), tmp_path / "state.db", OwnWrites()
+        async with living(vault, state, own=own) as life:
+            life.write("wiki/work.md", OLD)
+            await life.fresh()
+            store_of(life, own).add("work", "fresh", "an agent's text")
+            life.reconciler.note_write("wiki/work.md")
+            life.write("wiki/work.md", OLD)
+            await life.fresh()
+            await life.after(3)
+            await life.until(lambda: bool(told(life)), "the report")
+            before = told(life)
+        async with living(vault, state, own=own) as life:
+            assert told(life) == before
+            store_of(life, own, later=timedelta(minutes=1)).add("work", "fresh", "another text")
+        async with living(vault, state, own=own) as life:
+            await life.fresh()
+            assert told(life) == []
+
     asyncio.run(run())
 
 
