@@ -122,7 +122,7 @@ def _refuse_no_folder(path: Path) -> None:
 
 def _read_vault(file: Path, name: str, table: object, env: Mapping[str, str]) -> UserVault:
     if not places.VAULT_NAME.fullmatch(name):
-        hint = "a name is letters, digits, `-`, `_` and `.`, at most 64, as it is part of file names"
+        hint = "a name is letters, digits, `-`, `_` and `.`, at most 64, and not `locks`, as it is part of file names"
         raise ConfigError(f"{file}: `vaults.{name}` is no name for a vault", hint=hint)
     if not isinstance(table, dict):
         raise ConfigError(f"{file}: `vaults.{name}` is no table", hint=f"write `[vaults.{name}]` and below it `path`")

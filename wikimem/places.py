@@ -15,7 +15,8 @@ from wikimem.errors import ConfigError
 
 MAX_SOCKET_BYTES = 107  # sun_path holds 108 with its final NUL
 
-VAULT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+# `locks` is the folder of all vaults' locks, beside the vaults' own state folders.
+VAULT_NAME = re.compile(r"(?!locks$)[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 
 
 def home(env: Mapping[str, str]) -> Path:

@@ -69,7 +69,8 @@ def open_state(path: Path) -> OpenedState:
         _log.error("%s", error)
         folder = tempfile.TemporaryDirectory(prefix="wikimem-")
         state = State(Path(folder.name) / STATE_FILE, *_SCHEMAS)
-        return OpenedState(state, Degraded("history-unavailable", error.message, error.hint), folder)
+        hint = f"{error.hint}; then start the daemon anew, which goes on without it till then"
+        return OpenedState(state, Degraded("history-unavailable", error.message, hint), folder)
 
 
 @dataclass(slots=True)

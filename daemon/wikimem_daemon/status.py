@@ -25,6 +25,8 @@ from wikimem.api.protocol import (
 from wikimem.config import Settings, daily_note_problems
 from wikimem.pages.layout import fold_alike
 from wikimem.pages.relations import RELATIONS_FILE
+from wikimem.store.vault import STATE_FILE
+from wikimem.text.problems import Problem
 from wikimem_daemon.freshness import Degraded, WatchStatus
 from wikimem_daemon.opened import OpenedVault
 from wikimem_daemon.vectors import NoVectors
@@ -165,6 +167,11 @@ def _problems(vault: OpenedVault, watch: WatchStatus) -> list[ProblemBody]:
     on_pages += fold_alike({page.path: page.category for page in vault.index.pages.values() if page.kind == "wiki"})
     on_pages += daily_note_problems(vault.settings.path)
     on_pages += [(RELATIONS_FILE, problem) for problem in vault.edges.problems]
+    aside = vault.opened.state.set_aside
+    if aside is not None:
+        message = f"The history was damaged: it was moved to {aside}, and a new one begun."
+        hint = f"nothing is missing in the notes; `sqlite3 {aside.name} .recover` may bring older texts back"
+        on_pages.append((STATE_FILE, Problem("state-damaged", 0, message, hint)))
     found: list[ProblemBody] = [
         {"path": path, "kind": one.kind, "line": one.line, "message": one.message, "hint": one.hint}
         for path, one in [*watch.problems, *sorted(on_pages, key=lambda pair: (pair[0], pair[1].line))]

@@ -248,6 +248,7 @@ def test_what_does_not_travel_is_refused_in_the_vault_and_said_where_it_goes(wor
         ("[vaults.notes]\npath = 3\n", "`vaults.notes.path` is no path"),
         ('[vaults.notes]\nPath = "~/notes"\n', "unknown key `vaults.notes.Path`"),
         ('[vaults."a b"]\npath = "x"\n', "is no name for a vault"),
+        ('[vaults.locks]\npath = "x"\n', "is no name for a vault"),
         ('[vaults.notes]\npath = "x"\n[vaults.notes.linkz]\n', "unknown key `vaults.notes.linkz`"),
         ('[vaults.notes]\npath = "x"\n[vaults.notes.watch]\nmode = "magic"\n', '`vaults.notes.watch.mode` is "magic"'),
         ("vaults = 3\n", "`vaults` is no table"),

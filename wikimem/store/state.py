@@ -24,6 +24,7 @@ Row = tuple[SqlValue, ...]
 BUSY_MS = 5_000  # less than a client waits, so that it hears why
 
 _UNWRITABLE = "free some space there or make it writable; reading the vault needs no history"
+_DAMAGED = "it is damaged: try again, then it is moved away, its bytes kept, and a new one begun"
 _HELD = "another program holds that file for itself: let it end, then try again"
 
 _META = "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
@@ -35,8 +36,8 @@ class State:
     """The open file, shared by every table class and every thread of one process.
 
     Raises `HistoryUnavailable` from the constructor and from every call when the file cannot be made, read or
-    written. `set_aside` names the file that a damaged predecessor was moved to, if that happened now; `is_new`: nothing
-    was here before.
+    written. `set_aside` names the file that a damaged predecessor was moved to, if that happened in this process;
+    `is_new`: nothing was here before. A file that somebody deletes while it is open is written anew.
     """
 
     def __init__(self, path: Path, *schemas: str) -> None:
@@ -44,6 +45,7 @@ class State:
         self.set_aside: Path | None = None
         self._lock = threading.RLock()
         self._depth = 0
+        self._is_damaged = False
         self._ensured: set[str] = set(schemas)
         try:
             self._adopt(self._open(schemas))
@@ -98,6 +100,9 @@ class State:
 
         Somebody who clears the state folder beside a running daemon deletes it. SQLite goes on in the nameless file.
         """
+        if self._is_damaged:
+            self._begin_anew()
+            return
         try:
             found = self.path.stat()
             if (found.st_dev, found.st_ino) != self._file:
@@ -106,6 +111,14 @@ class State:
             self._put_back()
         except (OSError, sqlite3.Error) as error:
             raise self._unavailable("look at the file", error) from error
+
+    def _begin_anew(self) -> None:
+        """Move the file away that was found to be damaged while it was open, and go on in an empty one."""
+        before = self._close_at_last
+        self._adopt(self._start_over(tuple(self._ensured)))
+        before()
+        self._is_damaged, self.is_new = False, True
+        self.vault_id = self._vault_id()
 
     def _put_back(self) -> None:
         """Write the deleted file anew, with all that it held."""
@@ -237,12 +250,13 @@ class State:
         self.close()
 
     def _unavailable(self, step: str, error: Exception) -> HistoryUnavailable:
+        self._is_damaged |= isinstance(error, sqlite3.DatabaseError) and _is_damage(error)
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         return HistoryUnavailable(
             f"the history {self.path} cannot be used ({step}): {reason}",
             path=str(self.path),
             step=step,
-            hint=_HELD if _is_busy(error) else _UNWRITABLE,
+            hint=_DAMAGED if self._is_damaged else _HELD if _is_busy(error) else _UNWRITABLE,
         )
 
 
