@@ -417,11 +417,11 @@ def test_an_entry_that_a_person_changed_is_left_alone(tmp_path: Path) -> None:
     text = json.dumps({"version": 1, "hooks": {"sessionStart": [{"command": "/x/wikimem hook --budget-tokens 50"}]}})
     file.write_text(text, encoding="utf-8")
     done = installing(one, "--yes")
-    assert (done.returncode, done.stdout) == (
-        0,
-        "cursor: already there: sessionStart: /x/wikimem hook --budget-tokens 50\n"
-        "what is there calls it otherwise; to have it anew, take it out first: `wikimem hook uninstall`\n",
-    )
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == [
+        "cursor: already there: sessionStart: /x/wikimem hook --budget-tokens 50",
+        "what is there calls it otherwise; to have it anew, take it out first: `wikimem hook uninstall`",
+    ]
     assert file.read_text(encoding="utf-8") == text
 
 
