@@ -74,6 +74,11 @@ class Settings:
     origins: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def called(self) -> str:
+        """What `--vault` takes for this vault: the name of one that no file names is made up."""
+        return self.name if self.configured else str(self.path)
+
+    @property
     def state_root(self) -> Path:
         """The folder that holds every vault's state, and the locks that are keyed by device and inode."""
         return self.state_dir.parent

@@ -124,7 +124,7 @@ class Bridge:
     def _opened(self) -> AsyncClient:
         if self._client is None:
             settings = config.load(self._vault, require=False)
-            vault = settings.name if settings.configured else str(settings.path)
+            vault = settings.called
             self._start = f"wikimem serve --vault {shlex.quote(vault)}"
             self._client = AsyncClient(settings.socket_path)
         return self._client

@@ -140,10 +140,11 @@ def test_no_unit_is_started_for_a_socket_in_another_place(tmp_path: Path) -> Non
 
 
 def test_somebody_elses_socket_is_not_spoken_to(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finding, "peer_uid", lambda _: os.geteuid() + 1)
-    with pytest.raises(DeniedError, match="not you"):
-        served.client().health()
-    monkeypatch.setattr(finding, "peer_uid", lambda _: finding.OVERFLOW_UID)
+    for uid in (os.geteuid() + 1, 65_534):
+        monkeypatch.setattr(finding, "peer_uid", lambda _, uid=uid: uid)
+        with pytest.raises(DeniedError, match="not you"):
+            served.client().health()
+    monkeypatch.setattr(finding, "peer_uid", lambda _: os.geteuid())
     assert served.client().health()["state"] == "ok"
 
 

@@ -95,8 +95,10 @@ def test_a_wrong_value_is_refused(params: type, sent: dict[str, object]) -> None
 
 @pytest.mark.parametrize("text", [b"NaN", b"Infinity", b"-Infinity", b"1e999"])
 def test_numbers_that_are_none_are_refused(text: bytes) -> None:
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput, match="'weight' must be a finite number"):
         check_body(RelateParams, b'{"source":"a:b","target":"c:d","weight":' + text + b"}")
+    with pytest.raises(InvalidInput, match="'limit' must be a whole number"):
+        check_body(RetrieveParams, b'{"query":"a","limit":' + text + b"}")
 
 
 @pytest.mark.parametrize(

@@ -263,10 +263,10 @@ class Attempt(Generic[Connection]):
         yield from self._again(error)
 
     def _not_running(self) -> NotRunning:
-        name = self.exchange.socket_path.name.removesuffix(".sock")
+        # Only the socket is known here: its name is that of a vault only where a configuration names the vault.
         return NotRunning(
             f"No daemon answers on {self.exchange.socket_path}.",
-            hint=f"Start it: `wikimem serve --vault {name}`, or install its service: `wikimem service install`.",
+            hint="Start it: `wikimem serve --vault NAME|PATH`; as a service: `wikimem service install NAME PATH`.",
         )
 
     def _final(self, error: Exception) -> Exception:

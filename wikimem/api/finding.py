@@ -9,8 +9,6 @@ from typing import Final
 from wikimem.errors import DeniedError, NotRunning
 
 _UCRED: Final = struct.Struct("3i")
-OVERFLOW_UID: Final = 65_534
-"""What the kernel shows for a user that the own user namespace does not know."""
 
 
 def find_socket(vault: str | None) -> Path:
@@ -30,9 +28,12 @@ def peer_uid(connection: socket.socket) -> int | None:
 
 
 def check_peer(connection: socket.socket, path: Path) -> None:
-    """Refuse a socket that another user listens on: notes would be sent to them. Raises DeniedError."""
+    """Refuse a socket that another user listens on: notes would be sent to them. Raises DeniedError.
+
+    65534 is another user too: many services run as `nobody`, and a user namespace shows the own uid as what it is.
+    """
     uid = peer_uid(connection)
-    if uid not in {None, os.geteuid(), OVERFLOW_UID}:
+    if uid not in {None, os.geteuid()}:
         raise DeniedError(
             f"User {uid} listens on {path}, not you.", hint="Remove that file, or point XDG_RUNTIME_DIR to your own."
         )

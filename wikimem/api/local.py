@@ -82,7 +82,7 @@ class LocalClient:
         if call in NEEDS_DAEMON:
             raise NotRunning(
                 f"No daemon runs for the vault {self._settings.name}, and `{call.verb}` needs one.",
-                hint=f"Start it: `wikimem serve --vault {self._settings.name}`.",
+                hint=f"Start it: `wikimem serve --vault {self._settings.called}`.",
             )
         operations = self._open()
         params = check_params(call.params, prepared.params)

@@ -49,7 +49,7 @@ def not_running(settings: Settings) -> NotRunning:
 
     return finding.not_running(settings.socket_path) or NotRunning(
         f"no daemon runs for the vault {settings.name}",
-        hint=f"start it: `wikimem serve --vault {settings.name if settings.configured else settings.path}`",
+        hint=f"start it: `wikimem serve --vault {settings.called}`",
     )
 
 

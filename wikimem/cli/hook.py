@@ -183,7 +183,7 @@ def own_command(settings: Settings) -> str:
     found = shutil.which("wikimem")
     linked = found is not None and Path(found) != beside and Path(found).resolve() == beside.resolve()
     program = "wikimem" if linked or found in {"/usr/bin/wikimem", "/usr/local/bin/wikimem"} else str(beside)
-    vault = settings.name if settings.configured else str(settings.path)
+    vault = settings.called
     return shlex.join([program, "hook", "--vault", vault])
 
 

@@ -43,7 +43,7 @@ def serve(log_level: str, vault: str | None, *, as_json: bool) -> None:
     if not activated:
         _refuse_second(settings)
     announcement = _announcement(settings, as_json=as_json)
-    _become(settings.name if settings.configured else str(settings.path), log_level, announcement)
+    _become(settings.called, log_level, announcement)
 
 
 def _refuse_second(settings: Settings) -> None:
