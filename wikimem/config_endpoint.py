@@ -61,18 +61,21 @@ def is_loopback(url: str) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
-def embeddings_key(settings: EmbeddingsSettings, *, env: Mapping[str, str], cwd: Path) -> str | None:
+def embeddings_key(settings: EmbeddingsSettings, *, env: Mapping[str, str], base: Path) -> str | None:
     """Return the endpoint's key: systemd's credential, else `api_key_file`, else `api_key_env`, else None.
+
+    `base` is the folder of the user's file: what is relative in it starts there. A blank credential is none: it stands
+    for a key file that was missing when systemd started the service.
 
     Raises `ConfigError` when the place that the configuration names holds no key; the key is in no message.
     """
     credentials = env.get("CREDENTIALS_DIRECTORY", "")
     if credentials:
         credential = Path(credentials) / _CREDENTIAL
-        if credential.is_file():
+        if credential.is_file() and credential.read_bytes().strip():
             return _key_in(credential)
     if settings.api_key_file:
-        return _key_in(places.expand(settings.api_key_file, env=env, base=cwd))
+        return _key_in(places.expand(settings.api_key_file, env=env, base=base))
     if settings.api_key_env:
         key = env.get(settings.api_key_env, "").strip()
         if not key:
@@ -80,6 +83,19 @@ def embeddings_key(settings: EmbeddingsSettings, *, env: Mapping[str, str], cwd:
             raise ConfigError(f"`api_key_env` names {settings.api_key_env}, which is not set", hint=hint)
         return _checked_key(key, f"the variable {settings.api_key_env}")
     return None
+
+
+def key_of_next_start(settings: EmbeddingsSettings, *, env: Mapping[str, str], base: Path) -> str | None:
+    """Return the key that `api_key_file` holds now, None when no file is named or it cannot be read from here.
+
+    systemd copied the file when it started the service: what is in it now is used from the next start on.
+    """
+    if not settings.api_key_file:
+        return None
+    try:
+        return _key_in(places.expand(settings.api_key_file, env=env, base=base))
+    except ConfigError:
+        return None
 
 
 def _key_in(file: Path) -> str:

@@ -42,7 +42,7 @@ def examine(
         findings.append(Finding("error", "vault", error.message, error.hint))
     else:
         findings += _vault(settings)
-    findings += _key(settings, env, cwd)
+    findings += _key(settings, env)
     findings += _state(settings)
     findings += _socket(settings)
     findings += _daemon(settings, ask_status)
@@ -81,17 +81,18 @@ def _vault(settings: Settings) -> Iterator[Finding]:
     yield from inotify_findings(folders)
 
 
-def _key(settings: Settings, env: Mapping[str, str], cwd: Path) -> Iterator[Finding]:
+def _key(settings: Settings, env: Mapping[str, str]) -> Iterator[Finding]:
     embeddings = settings.embeddings
     if embeddings.provider != "http":
         return
+    base = settings.config_file.parent
     try:
-        embeddings_key(embeddings, env=env, cwd=cwd)
+        embeddings_key(embeddings, env=env, base=base)
     except ConfigError as error:
         yield Finding("error", "embeddings", error.message, error.hint)
         return
     if embeddings.api_key_file:
-        file = places.expand(embeddings.api_key_file, env=env, base=cwd)
+        file = places.expand(embeddings.api_key_file, env=env, base=base)
         if stat.S_IMODE(file.stat().st_mode) & 0o077:
             yield Finding("warning", "embeddings", f"others can read the key file {file}", f"`chmod 600 {file}`")
             return

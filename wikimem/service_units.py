@@ -123,9 +123,13 @@ def vault_dropin(instance: Instance) -> str:
 
 
 def key_dropin(key_file: Path) -> str:
-    """Return `30-api-key.conf`. A missing file would end every start with 243/CREDENTIALS: only write it for one."""
+    """Return `30-api-key.conf`.
+
+    The blank `SetCredential=` (systemd takes no empty one) stands in for a file that is removed later: without it every
+    start would end with 243/CREDENTIALS before the daemon could tell anybody why.
+    """
     # No quotes: systemd takes the rest of this line as it stands, but for `%`.
-    return f"[Service]\nLoadCredential={CREDENTIAL}:{_literal(str(key_file))}\n"
+    return f"[Service]\nSetCredential={CREDENTIAL}:\\n\nLoadCredential={CREDENTIAL}:{_literal(str(key_file))}\n"
 
 
 _SHARED_TMP = (

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from wikimem import config
+from wikimem.config_endpoint import embeddings_key
 from wikimem.errors import WikimemError
 from wikimem_daemon import logs, systemd, watchdog
 from wikimem_daemon.daemon import Daemon
@@ -62,11 +63,16 @@ def _serve(vault: str | None, passed: Listener | None, announcement: str) -> int
     if settings.path.is_dir() or passed is None:
         # A folder that is not there yet (a disk that is not mounted) is waited for, under a supervisor.
         config.require_vault(settings.path, configured=settings.configured)
+    key = None
+    if settings.embeddings.provider == "http":
+        # A key that is missing is told before systemd hears READY, like every other wrong setting.
+        key = embeddings_key(settings.embeddings, env=os.environ, base=settings.config_file.parent)
     hold = Hold(settings.state_root, settings.path, settings.name)
     hold.take()
     try:
         listener = passed or bind(settings.socket_path)
-        daemon = Daemon(settings, listener, Gate(within_descriptors(Limits())), load, hold, lambda: _say(announcement))
+        gate = Gate(within_descriptors(Limits()))
+        daemon = Daemon(settings, listener, gate, load, hold, lambda: _say(announcement), key=key)
         return asyncio.new_event_loop().run_until_complete(daemon.run())
     finally:
         hold.release()

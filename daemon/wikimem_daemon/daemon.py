@@ -7,6 +7,7 @@ missing, and the daemon goes on by itself when it appears.
 import asyncio
 import gc
 import logging
+import os
 import signal
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -18,6 +19,7 @@ from wikimem.api import calls
 from wikimem.api.calls import Call
 from wikimem.api.protocol import PROTOCOL, DegradedPart, ReadStamp, ReloadAnswer
 from wikimem.config import Settings
+from wikimem.config_endpoint import key_of_next_start
 from wikimem.errors import VaultError, WikimemError
 from wikimem_daemon import status as status_page
 from wikimem_daemon import systemd
@@ -45,7 +47,10 @@ _STARTING: DegradedPart = {"code": "starting", "detail": "The vault is about to 
 
 @dataclass(slots=True)
 class Daemon:
-    """One vault's daemon. `load` reads the configuration again, for a reload; `announce` is called once it answers."""
+    """One vault's daemon. `load` reads the configuration again, for a reload; `announce` is called once it answers.
+
+    `key` is the embedding endpoint's, as it was at the start.
+    """
 
     settings: Settings
     listener: Listener
@@ -53,6 +58,7 @@ class Daemon:
     load: Callable[[], Settings]
     hold: Hold
     announce: Callable[[], None]
+    key: str | None = field(default=None, repr=False)
     process: status_page.Process = field(default_factory=status_page.Process)
     _exit_status: int = 0
     _vault: OpenedVault | None = None
@@ -278,7 +284,10 @@ class Daemon:
         except WikimemError as error:
             systemd.ready(f"reload failed: {error.message}")
             raise
-        changed = status_page.changed_settings(self.settings, found)
+        changed = dict(status_page.changed_settings(self.settings, found))
+        next_key = key_of_next_start(found.embeddings, env=os.environ, base=found.config_file.parent)
+        if self.key is not None and next_key not in (None, self.key):
+            changed["embeddings"] = True
         self.settings = found
         systemd.ready("configuration read again")
         return {"changed": sorted(changed), "restart_needed": sorted(name for name, late in changed.items() if late)}

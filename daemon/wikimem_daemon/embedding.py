@@ -12,7 +12,6 @@ import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -294,7 +293,7 @@ def make_worker(settings: Settings, whole: Callable[[], bool]) -> EmbeddingWorke
     stop = threading.Event()
     key = None
     if settings.embeddings.provider == "http":
-        key = embeddings_key(settings.embeddings, env=os.environ, cwd=Path.cwd())
+        key = embeddings_key(settings.embeddings, env=os.environ, base=settings.config_file.parent)
     if key is not None:
         logs.keep_secret(key)
     parts = open_embeddings(settings, key, whole=whole, stopped=stop.is_set)

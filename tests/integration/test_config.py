@@ -295,10 +295,13 @@ def test_the_key_comes_from_the_credential_then_the_file_then_the_variable(tmp_p
     (tmp_path / "key").write_text("from-file\n")
     both = EmbeddingsSettings(api_key_file="key", api_key_env="KEY")
     env = {"HOME": str(tmp_path), "KEY": "from-env"}
-    assert embeddings_key(both, env={**env, "CREDENTIALS_DIRECTORY": str(tmp_path)}, cwd=tmp_path) == "from-systemd"
-    assert embeddings_key(both, env=env, cwd=tmp_path) == "from-file"
-    assert embeddings_key(EmbeddingsSettings(api_key_env="KEY"), env=env, cwd=tmp_path) == "from-env"
-    assert embeddings_key(EmbeddingsSettings(), env=env, cwd=tmp_path) is None
+    assert embeddings_key(both, env={**env, "CREDENTIALS_DIRECTORY": str(tmp_path)}, base=tmp_path) == "from-systemd"
+    assert embeddings_key(both, env=env, base=tmp_path) == "from-file"
+    (tmp_path / "embeddings-api-key").write_text("\n")
+    stand_in = {**env, "CREDENTIALS_DIRECTORY": str(tmp_path)}
+    assert embeddings_key(both, env=stand_in, base=tmp_path) == "from-file", "systemd found no file at the start"
+    assert embeddings_key(EmbeddingsSettings(api_key_env="KEY"), env=env, base=tmp_path) == "from-env"
+    assert embeddings_key(EmbeddingsSettings(), env=env, base=tmp_path) is None
 
 
 @pytest.mark.parametrize(
@@ -307,7 +310,7 @@ def test_the_key_comes_from_the_credential_then_the_file_then_the_variable(tmp_p
 def test_what_no_header_can_carry_is_no_key_and_is_not_shown(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "key").write_bytes(data)
     with pytest.raises(ConfigError) as caught:
-        embeddings_key(EmbeddingsSettings(api_key_file="key"), env={"HOME": str(tmp_path)}, cwd=tmp_path)
+        embeddings_key(EmbeddingsSettings(api_key_file="key"), env={"HOME": str(tmp_path)}, base=tmp_path)
     assert "sk" not in str(caught.value)
     assert "xx" not in str(caught.value)
 
@@ -315,7 +318,7 @@ def test_what_no_header_can_carry_is_no_key_and_is_not_shown(tmp_path: Path, dat
 def test_a_key_file_of_windows_is_read(tmp_path: Path) -> None:
     (tmp_path / "key").write_bytes(b"\xef\xbb\xbfsk-one\r\n")
     settings = EmbeddingsSettings(api_key_file="key")
-    assert embeddings_key(settings, env={"HOME": str(tmp_path)}, cwd=tmp_path) == "sk-one"
+    assert embeddings_key(settings, env={"HOME": str(tmp_path)}, base=tmp_path) == "sk-one"
 
 
 def test_a_relative_key_file_lies_beside_the_file_that_names_it(world: World) -> None:
@@ -341,4 +344,4 @@ def test_a_key_that_is_not_where_it_should_be_is_an_error(tmp_path: Path) -> Non
         EmbeddingsSettings(api_key_env="NOT_SET"),
     ):
         with pytest.raises(ConfigError):
-            embeddings_key(settings, env={"HOME": str(tmp_path)}, cwd=tmp_path)
+            embeddings_key(settings, env={"HOME": str(tmp_path)}, base=tmp_path)

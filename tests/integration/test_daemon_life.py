@@ -138,6 +138,26 @@ def test_a_wrong_setting_ends_with_78_and_names_the_key(served: Served) -> None:
     assert "fusion" in errors
 
 
+def with_endpoint(served: Served) -> Path:
+    """Configure an endpoint where nobody listens; return its key file, which the configuration names by itself."""
+    file = served.base / "config/wikimem/config.toml"
+    file.parent.mkdir()
+    file.write_text(
+        f'[vaults.v]\npath = "{served.vault}"\n[vaults.v.embeddings]\nprovider = "http"\n'
+        'base_url = "http://127.0.0.1:9/v1"\nmodel = "m"\napi_key_file = "key"\n',
+        encoding="utf-8",
+    )
+    return file.with_name("key")
+
+
+def test_a_key_file_that_is_missing_ends_with_78_before_anybody_is_served(served: Served) -> None:
+    key = with_endpoint(served)
+    status, errors = run(served)
+    assert status == 78
+    assert str(key) in errors
+    assert "serving" not in errors
+
+
 def test_a_vault_that_does_not_exist_ends_with_78(served: Served, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "wikimem_daemon", "--vault", str(tmp_path / "nowhere")],
@@ -283,6 +303,15 @@ def test_a_reload_uses_what_can_be_used_and_names_what_needs_a_restart(served: S
     found = client.retrieve("one")
     assert found["budget_tokens"] == 7
     assert [item["address"] for item in found["items"]] == ["notes:a"]
+
+
+def test_a_reload_says_that_another_key_in_the_same_file_waits_for_a_restart(served: Served) -> None:
+    key = with_endpoint(served)
+    key.write_text("first\n", encoding="utf-8")
+    served.start()
+    assert served.client().reload() == {"changed": [], "restart_needed": []}
+    key.write_text("second\n", encoding="utf-8")
+    assert served.client().reload() == {"changed": ["embeddings"], "restart_needed": ["embeddings"]}
 
 
 def test_a_reload_of_a_wrong_configuration_is_refused_and_the_old_one_stays(served: Served) -> None:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wikimem.cache.failures import EmbeddingError
@@ -57,7 +56,8 @@ def open_stored(settings: Settings) -> StoredVectors | None:
         return None
     from wikimem.cache.opening import open_embeddings  # noqa: PLC0415 - brings httpx, which few vaults need
 
-    parts = open_embeddings(settings, embeddings_key(settings.embeddings, env=os.environ, cwd=Path.cwd()))
+    key = embeddings_key(settings.embeddings, env=os.environ, base=settings.config_file.parent)
+    parts = open_embeddings(settings, key)
     if parts is None:
         return None
     parts.sync.load()

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -138,7 +137,7 @@ def _here(settings: Settings, agreed: Callable[[int], bool]) -> View:
     from wikimem.store.locks import VaultLock, vault_key  # noqa: PLC0415
 
     require_vault(settings.path, configured=settings.configured)
-    key = embeddings_key(settings.embeddings, env=os.environ, cwd=Path.cwd())
+    key = embeddings_key(settings.embeddings, env=os.environ, base=settings.config_file.parent)
     whole = [True]
     parts = open_embeddings(settings, key, whole=lambda: whole[0])
     if parts is None:
