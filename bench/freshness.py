@@ -358,7 +358,9 @@ def run_idle(served: Served, chosen: argparse.Namespace) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--place", type=Path, help="where to make the vault (a ramfs mount, another disk)")
+    parser.add_argument(
+        "--place", type=lambda text: Path(text).resolve(), help="where to make the vault (a ramfs mount, another disk)"
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     save = commands.add_parser("save")
     save.add_argument("--items", type=int, default=10_000)

@@ -7,7 +7,7 @@ of another feed, or one from before what is kept, gets `fresh_instance`: read ev
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -22,6 +22,7 @@ KEEP_ROWS = 200_000
 _READ_ROWS = 2_000
 TAIL_ROWS = 10_000
 SUBSCRIBER_QUEUE = 1_000
+_LEAVE, _TAKE = ("remove", "rename"), ("add", "rename")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,9 @@ class Subscription:
 def coalesce(rows: Iterable[FeedRow]) -> tuple[Change, ...]:
     """Fold the rows of each item into one change, in the order of each item's last row.
 
-    `a` -> `bea` -> `beach` is one rename; what came and went in between is nothing.
+    `a` -> `bea` -> `beach` is one rename; what came and went in between is nothing. But who leaves an address comes
+    before who takes it, so that a reader who knows items by address ends with the right ones too. (Two that changed
+    places have no such order: they are told apart by id.)
     """
     first: dict[str, Change] = {}
     last: dict[str, Change] = {}
@@ -93,7 +96,21 @@ def coalesce(rows: Iterable[FeedRow]) -> tuple[Change, ...]:
         last.pop(change.id, None)
         last[change.id] = change
     folded = (_fold(first[item_id], change, _before(first[item_id])) for item_id, change in last.items())
-    return tuple(change for change in folded if change is not None)
+    return _leavers_first([change for change in folded if change is not None])
+
+
+def _leavers_first(changes: Sequence[Change]) -> tuple[Change, ...]:
+    """Move up each change that leaves an address before the one that takes it; the rest keeps its order."""
+    left = {one.old_address if one.action == "rename" else one.address: one for one in changes if one.action in _LEAVE}
+    ordered: dict[str, Change] = {}
+    for change in changes:
+        waiting: dict[str, Change] = {}
+        first: Change | None = change
+        while first is not None and first.id not in ordered and first.id not in waiting:
+            waiting[first.id] = first
+            first = left.get(first.address) if first.action in _TAKE else None
+        ordered.update(reversed(waiting.items()))
+    return tuple(ordered.values())
 
 
 def _absorb(row: FeedRow, first: dict[str, Change], last: dict[str, Change]) -> None:

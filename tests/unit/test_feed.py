@@ -55,6 +55,27 @@ def test_an_add_that_turned_out_to_be_a_move_is_gone() -> None:
     assert found == [("rename", "d:x", "c:x")]
 
 
+def test_an_address_is_left_before_it_is_taken() -> None:
+    found = folded(
+        change("1", "rename", "c:b", "c:a"),
+        change("2", "add", "c:a"),
+        change("1", "update", "c:b"),
+        change("3", "rename", "c:d", "c:e"),
+        change("4", "remove", "c:d"),
+    )
+    assert found == [("rename", "c:b", "c:a"), ("add", "c:a", None), ("remove", "c:d", None), ("rename", "c:d", "c:e")]
+
+
+def test_a_chain_of_renames_is_told_from_its_end() -> None:
+    chain = [change(str(n), "rename", f"c:{n + 1}", f"c:{n}") for n in range(5)]
+    assert [one[1] for one in folded(*chain)] == ["c:5", "c:4", "c:3", "c:2", "c:1"]
+
+
+def test_items_that_changed_places_are_both_told() -> None:
+    found = folded(change("1", "rename", "c:b", "c:a"), change("2", "rename", "c:a", "c:b"))
+    assert sorted(found) == [("rename", "c:a", "c:b"), ("rename", "c:b", "c:a")]
+
+
 @pytest.fixture
 def state(tmp_path: Path) -> Iterator[State]:
     with State(tmp_path / "state.sqlite3") as opened:
