@@ -167,7 +167,7 @@ class Daemon:
         while self._vault.reconciler.partial:  # noqa: ASYNC110 - the reconciler has no event for it, and this ends
             await asyncio.sleep(0.05)
         await self._vault.housekeeping.merge(settled=True)
-        await self._vault.vectors.start(self._vault.index.pages.values)
+        await self._vault.vectors.start(self._vault.index.pages.values, self._vault.index.prime)
         _keep_for_long()
         items, files = self._vault.index.item_count, self._vault.reconciler.status().files
         systemd.status(f"{items} items in {files} files")

@@ -10,7 +10,7 @@ import logging
 import os
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final
 
@@ -19,10 +19,7 @@ import numpy as np
 from wikimem.api.protocol import ProblemBody, VectorsBody
 from wikimem.cache.answers import Vector
 from wikimem.cache.failures import EmbeddingError
-from wikimem.cache.files import Matrix
 from wikimem.cache.opening import Embeddings, open_embeddings
-from wikimem.cache.queries import REMEMBERED
-from wikimem.cache.space import VectorSpace
 from wikimem.config import Settings
 from wikimem.config_endpoint import embeddings_key
 from wikimem.errors import InvalidCategory
@@ -30,6 +27,7 @@ from wikimem.pages.layout import Layout
 from wikimem.pages.page import Page
 from wikimem_daemon import logs
 from wikimem_daemon.freshness import Degraded
+from wikimem_daemon.prepared import PreparedQueries
 
 _log = logging.getLogger("wikimem.embedding")
 
@@ -39,40 +37,8 @@ _SETTLE_S: Final = 0.1
 _LAST_REQUEST_S: Final = 3.0
 """How long a stop waits for the request that runs: its texts are paid for."""
 _POLL_S: Final = 0.1
-
-
-class PreparedQueries:
-    """The embedder that the index asks: it hands out what `prepare` has fetched, and never waits."""
-
-    def __init__(self, model: str, space: VectorSpace) -> None:
-        self.model = model
-        self._space = space
-        self._outcomes: OrderedDict[str, Vector | EmbeddingError] = OrderedDict()
-
-    @property
-    def dim(self) -> int:
-        """The width of its vectors; 0 before the first one was made."""
-        return self._space.dim
-
-    def embed(self, texts: Sequence[str]) -> Matrix:
-        """Refuse: texts are embedded in the background."""
-        raise EmbeddingError("unavailable", f"{len(texts)} texts are for the background, not for a query")
-
-    def embed_query(self, text: str) -> Vector:
-        """Return what was fetched. Raises `EmbeddingError` with why there is nothing."""
-        found = self._outcomes.get(text)
-        if found is None:
-            raise EmbeddingError("unavailable", "nobody has fetched it")
-        if isinstance(found, EmbeddingError):
-            raise found
-        return found
-
-    def remember(self, text: str, outcome: "Vector | EmbeddingError") -> None:
-        """Keep the latest outcome for a query."""
-        self._outcomes[text] = outcome
-        self._outcomes.move_to_end(text)
-        if len(self._outcomes) > REMEMBERED:
-            self._outcomes.popitem(last=False)
+_PRIMED_AT_ONCE: Final = 500
+"""Items whose vectors are looked up between two requests: half a millisecond."""
 
 
 class EmbeddingWorker:
@@ -84,6 +50,9 @@ class EmbeddingWorker:
         self._sync = parts.sync
         self._client = parts.client
         self._pages: Callable[[], Iterable[Page]] | None = None
+        self._prime: Callable[[int], bool] = bool
+        self._priming: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._stop = stop
         self._wake = threading.Event()
         self._orders: deque[Callable[[], None]] = deque()
@@ -95,15 +64,17 @@ class EmbeddingWorker:
 
     # ------------------------------------------------------------------- life
 
-    async def start(self, pages: Callable[[], Iterable[Page]]) -> None:
+    async def start(self, pages: Callable[[], Iterable[Page]], prime: Callable[[int], bool]) -> None:
         """Begin to follow the vault, which has been read."""
-        self._pages = pages
+        self._pages, self._prime, self._loop = pages, prime, asyncio.get_running_loop()
         self._thread.start()
 
     async def close(self) -> None:
         """Write what is not written, and end; a request that hangs is left behind."""
         self._stop.set()
         self._wake.set()
+        if self._priming is not None:
+            self._priming.cancel()
         if self._thread.is_alive():
             await asyncio.to_thread(self._thread.join, _LAST_REQUEST_S)
         if self._thread.is_alive():
@@ -261,7 +232,22 @@ class EmbeddingWorker:
             self._orders.popleft()()
         wait = self._sync.step()
         self._warn()
+        self._have_primed()
         return SCAN_S if wait is None else min(wait, SCAN_S)
+
+    def _have_primed(self) -> None:
+        """Have the loop look up, a little at a time, what the next query would have to."""
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._begin_priming)
+
+    def _begin_priming(self) -> None:
+        if self._priming is None or self._priming.done():
+            self._priming = asyncio.create_task(self._prime_all())
+
+    async def _prime_all(self) -> None:
+        while not self._stop.is_set() and self._prime(_PRIMED_AT_ONCE):  # noqa: ASYNC110 - a turn for others, no wait
+            await asyncio.sleep(0)
 
     def _order(self, work: Callable[[], None]) -> None:
         self._orders.append(work)

@@ -17,6 +17,8 @@ from wikimem_daemon.embedding import make_worker
 from wikimem_daemon.freshness import Degraded
 
 Pages = Callable[[], Iterable[Page]]
+Prime = Callable[[int], bool]
+"""Look up the vectors of at most so many items, for the queries to come; whether there are more."""
 Work = Callable[[], Awaitable[str]]
 """Goes on in the background, and returns a word on how it went."""
 
@@ -38,7 +40,7 @@ class Vectors(Protocol):
     def reached(self, window: Sequence[str] | None) -> None:
         """Note the window of days that let the diary into an answer: its entries are to have vectors, too."""
 
-    async def start(self, pages: Pages) -> None:
+    async def start(self, pages: Pages, prime: Prime) -> None:
         """Begin to follow the vault, which has been read."""
 
     def changed(self) -> None:
@@ -72,7 +74,7 @@ class NoVectors:
     def reached(self, window: Sequence[str] | None) -> None:
         """Do nothing."""
 
-    async def start(self, pages: Pages) -> None:
+    async def start(self, pages: Pages, prime: Prime) -> None:
         """Do nothing."""
 
     def changed(self) -> None:

@@ -44,6 +44,9 @@ class PlainVectors:
         names = [name for name, _ in self._kept]
         return [names.index(name) if name in names else -1 for name in hashes]
 
+    def hashes_from(self, row: int) -> list[str]:
+        return [name for name, _ in self._kept][row:]
+
     def cosines(self, query: Vector) -> Vector:
         def cosine(vector: list[float]) -> float:
             lengths = math.hypot(*vector) * math.hypot(*query.tolist())
@@ -79,6 +82,12 @@ def filled(kind: Callable[[str, int], Fillable]) -> Fillable:
 def test_a_hash_has_a_row_and_an_unknown_one_has_none(kind: Callable[[str, int], Fillable]) -> None:
     assert list(filled(kind).rows(["d", "nothing", "x"])) == [2, -1, 0]
     assert list(filled(kind).rows([])) == []
+
+
+def test_what_was_added_since_is_told_by_its_hashes(kind: Callable[[str, int], Fillable]) -> None:
+    vectors = filled(kind)
+    assert list(vectors.hashes_from(2)) == ["d", "z"]
+    assert list(vectors.hashes_from(4)) == []
 
 
 def test_the_cosine_of_every_row_is_given_in_row_order(kind: Callable[[str, int], Fillable]) -> None:

@@ -195,7 +195,7 @@ class CountingVectors(ExactVectors):
         return super().rows(hashes)
 
 
-def test_what_has_no_vector_is_looked_up_again_only_when_there_are_more_vectors() -> None:
+def test_what_has_no_vector_is_looked_up_once_and_gets_the_one_that_comes() -> None:
     embedder, vectors = MeaningEmbedder(), CountingVectors("meanings", 3)
     made = MemoryIndex(Pages(PAGES), embedder=embedder, vectors=vectors)
     first, *rest = [item for item in items_of(made) if item.category == "a"]
@@ -205,10 +205,37 @@ def test_what_has_no_vector_is_looked_up_again_only_when_there_are_more_vectors(
     assert vectors.looked_up == 3
     vectors.put([item.hash for item in rest], embedder.embed([item.content for item in rest]))
     answer = made.retrieve("coffee sea")
-    assert vectors.looked_up == 5
+    assert vectors.looked_up == 3, "a new vector is no reason to look all others up again"
     assert all(entry.cos_score is not None for entry in answer.items)
     vectors.keep([first.hash])
     made.retrieve("coffee")
     vectors.put([rest[0].hash, "another"], embedder.embed([rest[0].content, "job"]))
     vectors.keep([first.hash, rest[0].hash, "another"])
     assert all(entry.cos_score is not None for entry in made.retrieve(rest[0].content, limit=1).items)
+
+
+def test_a_vector_that_comes_for_a_text_that_is_gone_is_not_given_to_the_text_in_its_place() -> None:
+    embedder, vectors = MeaningEmbedder(), CountingVectors("meanings", 3)
+    pages = Pages([wiki("a", {"one": "bread", "two": "job"})])
+    made = MemoryIndex(pages, embedder=embedder, vectors=vectors)
+    old, kept = items_of(made)
+    vectors.put([kept.hash], embedder.embed([kept.content]))
+    made.retrieve("sea")
+    made.replace_page(wiki("a", {"one": "sea", "two": "job"}))
+    made.retrieve("sea")
+    vectors.put([old.hash], embedder.embed([old.content]))
+    found = {entry.item.name: entry.cos_score for entry in made.retrieve("sea job", explain=True).items}
+    assert found["one"] is None
+
+
+def test_what_a_query_would_look_up_is_looked_up_a_little_at_a_time_before() -> None:
+    embedder, vectors = MeaningEmbedder(), CountingVectors("meanings", 3)
+    made = MemoryIndex(Pages(PAGES), embedder=embedder, vectors=vectors)
+    wanted = items_of(made)
+    vectors.put([item.hash for item in wanted], embedder.embed([item.content for item in wanted]))
+    assert made.prime(3)
+    assert vectors.looked_up == 3
+    assert not made.prime(3)
+    assert vectors.looked_up == len(wanted)
+    assert made.retrieve("coffee").embedding_used
+    assert vectors.looked_up == len(wanted)

@@ -216,6 +216,14 @@ class MemoryIndex:
             )
             return answer(sources, request, vector)
 
+    def prime(self, most: int) -> bool:
+        """Look up the vectors of at most `most` items that are not known yet; say whether some are left.
+
+        A query does all that is left: a hash for every item of a large vault, once.
+        """
+        with self._lock:
+            return self._likeness.prime(self._shelves, most)
+
     # ----------------------------------------------------------------- merges
 
     def merge_due(self) -> bool:

@@ -1,5 +1,8 @@
 """The cosine of every row with the query, where an embedder and vectors are there; else what is wrong with them."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
 import numpy as np
 
 from wikimem.search.bm25 import FloatArray, LongArray
@@ -13,14 +16,22 @@ from wikimem.search.vectors import Embedder, Vector, VectorIndex
 _ABSENT = -3
 
 
+@dataclass(slots=True)
+class _Seen:
+    """What a shelf knows of the vectors: how many there were, and the slots of each hash that had none."""
+
+    generation: int
+    total: int = 0
+    absent: dict[str, list[int]] = field(default_factory=dict)
+
+
 class Likeness:
     """Knows which vector belongs to which row, and asks the embedder for the query's."""
 
     def __init__(self, embedder: Embedder | None, vectors: VectorIndex | None) -> None:
         self.embedder = embedder
         self.vectors = vectors
-        self._generations: dict[Shelf, int] = {}
-        self._totals: dict[Shelf, int] = {}
+        self._seen: dict[Shelf, _Seen] = {}
 
     @property
     def there(self) -> bool:
@@ -59,28 +70,56 @@ class Likeness:
         parts = [self._spread(part.shelf, every, vectors) for part in pool.parts]
         return joined(parts)
 
+    def prime(self, shelves: Sequence[Shelf], most: int) -> bool:
+        """Look up at most `most` items that no query has looked up yet; say whether some are left."""
+        if self.vectors is None:
+            return False
+        for shelf in shelves:
+            self._follow(shelf, self.vectors)
+            unknown = _unknown(shelf)
+            self._look_up(shelf, self.vectors, unknown[:most])
+            if len(unknown) > most:
+                return True
+            most -= len(unknown)
+        return False
+
     def _spread(self, shelf: Shelf, every: Vector, vectors: VectorIndex) -> FloatArray:
-        rows = self._rows_of(shelf, vectors, len(every))
+        self._follow(shelf, vectors)
+        self._look_up(shelf, vectors, _unknown(shelf))
+        rows = shelf.rows.vector_rows[: shelf.corpus.top]
         values = np.full(len(rows), np.nan, np.float32)
         known = (rows >= 0) & (rows < len(every))
         values[known] = every[rows[known]]
         return values
 
-    def _rows_of(self, shelf: Shelf, vectors: VectorIndex, total: int) -> LongArray:
-        """Return the vector row of each slot. Rows are only added, so only what has none yet is looked up.
+    def _follow(self, shelf: Shelf, vectors: VectorIndex) -> None:
+        """Give the items that were looked up in vain the vectors that have come since.
 
-        What was looked up in vain is looked up again when there are more vectors: an endpoint that is away while
-        100,000 texts wait must not cost every query 40 ms.
+        Only those that came are looked at: while 100,000 texts wait for an endpoint, no query must cost 40 ms.
         """
         rows = shelf.rows.vector_rows
-        if self._generations.get(shelf) != vectors.generation:
+        seen = self._seen.get(shelf)
+        if seen is None or seen.generation != vectors.generation:
             rows[(rows >= 0) | (rows == _ABSENT)] = UNKNOWN
-            self._generations[shelf] = vectors.generation
-        if self._totals.get(shelf) != total:
-            rows[rows == _ABSENT] = UNKNOWN
-            self._totals[shelf] = total
-        missing = np.flatnonzero(rows == UNKNOWN).tolist()
-        if missing:
-            found = np.array(vectors.rows([shelf.rows.hash(slot) for slot in missing]), np.int64)
-            rows[missing] = np.where(found < 0, _ABSENT, found)
-        return rows[: shelf.corpus.top]
+            seen = self._seen[shelf] = _Seen(vectors.generation)
+        come = vectors.hashes_from(seen.total)
+        for row, name in enumerate(come, seen.total) if seen.absent else ():
+            for slot in seen.absent.pop(name, ()):
+                # The slot may hold another item by now.
+                if rows[slot] == _ABSENT and shelf.rows.hash(slot) == name:
+                    rows[slot] = row
+        seen.total += len(come)
+
+    def _look_up(self, shelf: Shelf, vectors: VectorIndex, slots: LongArray) -> None:
+        if not len(slots):
+            return
+        hashes = [shelf.rows.hash(slot) for slot in slots.tolist()]
+        found = np.array(vectors.rows(hashes), np.int64)
+        shelf.rows.vector_rows[slots] = np.where(found < 0, _ABSENT, found)
+        absent = self._seen[shelf].absent
+        for at in np.flatnonzero(found < 0).tolist():
+            absent.setdefault(hashes[at], []).append(int(slots[at]))
+
+
+def _unknown(shelf: Shelf) -> LongArray:
+    return np.flatnonzero(shelf.rows.vector_rows == UNKNOWN)

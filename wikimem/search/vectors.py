@@ -50,6 +50,9 @@ class VectorIndex(Protocol):
     def rows(self, hashes: Sequence[str]) -> Sequence[int]:
         """Return the row of each hash, -1 for one that has no vector."""
 
+    def hashes_from(self, row: int) -> Sequence[str]:
+        """Return the hashes of the rows from `row` on: those that were added since there were so many."""
+
     def cosines(self, query: Vector) -> Vector:
         """Return the cosine of every row with `query`, in row order. A zero vector has cosine 0."""
 
@@ -93,6 +96,10 @@ class ExactVectors:
         """Return the row of each hash, -1 for one that has no vector."""
         known = self._rows.get
         return [known(name, -1) for name in hashes]
+
+    def hashes_from(self, row: int) -> Sequence[str]:
+        """Return the hashes of the rows from `row` on."""
+        return list(self._rows)[row:]
 
     def cosines(self, query: Vector) -> Vector:
         """Return the cosine of every row with `query`, in row order."""
