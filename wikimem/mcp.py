@@ -15,7 +15,8 @@ from urllib.parse import quote, unquote
 
 from wikimem import __version__, config
 from wikimem.api.async_client import AsyncClient
-from wikimem.errors import ConfigError, Conflict, InvalidAddress, NotFound, NotRunning, WikimemError
+from wikimem.errors import ConfigError, InvalidAddress, NotFound, NotRunning, VaultError, WikimemError
+from wikimem.mcp_answers import bounded, told
 from wikimem.mcp_tools import INSTRUCTIONS, TOOLS, MemoryTool
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Bridge:
     def __init__(self, vault: str | None) -> None:
         self._vault = vault
         self._client: AsyncClient | None = None
-        self._start = "wikimem serve"
+        self._settings: config.Settings | None = None
 
     async def call(self, tool: MemoryTool, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Call a tool. Raises WikimemError."""
@@ -123,16 +124,22 @@ class Bridge:
 
     def _opened(self) -> AsyncClient:
         if self._client is None:
-            settings = config.load(self._vault, require=False)
-            vault = settings.called
-            self._start = f"wikimem serve --vault {shlex.quote(vault)}"
-            self._client = AsyncClient(settings.socket_path)
+            self._settings = config.load(self._vault, require=False)
+            self._client = AsyncClient(self._settings.socket_path)
         return self._client
 
-    def _not_running(self) -> NotRunning:
+    def _not_running(self) -> WikimemError:
+        settings = self._settings
+        if settings is None:
+            return NotRunning("the memory's daemon does not run")
+        try:
+            config.require_vault(settings.path, configured=settings.configured)
+        except VaultError as error:
+            return error
+        start = f"wikimem serve --vault {shlex.quote(settings.called)}"
         return NotRunning(
             "the memory's daemon does not run",
-            hint=f"ask the user to start it: `{self._start}`, or as a service: `wikimem service install NAME PATH`",
+            hint=f"ask the user to start it: `{start}`, or as a service: `wikimem service install NAME PATH`",
         )
 
 
@@ -151,11 +158,11 @@ def make_server(make: "type[Server[Any]]", bridge: Bridge) -> "Server[Any]":
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"no tool is called {params.name!r}; there are: {', '.join(TOOLS)}")
         try:
-            answer = await bridge.call(tool, params.arguments or {})
+            answer = bounded(await bridge.call(tool, params.arguments or {}))
         except (WikimemError, OSError) as error:
-            return types.CallToolResult(content=[types.TextContent(text=_told(error))], is_error=True)
+            return types.CallToolResult(content=[types.TextContent(text=told(error, tool.takes))], is_error=True)
         text = json.dumps(answer, ensure_ascii=False)
-        return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=dict(answer))
+        return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=answer)
 
     async def list_resources(_context: Any, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
         addresses, following = await bridge.listed(params.cursor if params is not None else None)
@@ -188,7 +195,7 @@ def make_server(make: "type[Server[Any]]", bridge: Bridge) -> "Server[Any]":
             _, text = await bridge.read(str(params.uri))
         except (WikimemError, OSError) as error:
             code = types.INVALID_PARAMS if isinstance(error, NotFound | InvalidAddress) else types.INTERNAL_ERROR
-            raise MCPError(code, _told(error), {"uri": str(params.uri)}) from error
+            raise MCPError(code, told(error), {"uri": str(params.uri)}) from error
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=params.uri, mime_type="text/markdown", text=text)]
         )
@@ -218,13 +225,3 @@ def _tool_of(
     return tool_type(
         name=tool.name, title=tool.title, description=tool.description, input_schema=tool.schema, annotations=hints
     )
-
-
-def _told(error: WikimemError | OSError) -> str:
-    """Return what a model is told: what happened, what to do, and of a conflict the text that is there now."""
-    if not isinstance(error, WikimemError):
-        return f"{error.strerror or error}"
-    lines = [error.message, error.hint]
-    if isinstance(error, Conflict):
-        lines.append(json.dumps({"current_hash": error.current_hash, "theirs": error.theirs}, ensure_ascii=False))
-    return "\n".join(line for line in lines if line)

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from wikimem.api.async_client import AsyncClient
 from wikimem.errors import InvalidInput
+from wikimem.mcp_answers import preview, slim, without
 
 INSTRUCTIONS: Final = (
     "The user's long-term memory: markdown notes that the user edits too. Call `retrieve` before answering what may "
@@ -21,8 +22,6 @@ INSTRUCTIONS: Final = (
 
 Schema = Mapping[str, Any]
 Call = Callable[[AsyncClient, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
-
-_PREVIEW: Final = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +47,11 @@ class MemoryTool:
             "additionalProperties": False,
         }
 
+    @property
+    def takes(self) -> str:
+        """The arguments with their types, for who called it wrongly."""
+        return ", ".join(f"{name} ({field['type']})" for name, field in self.properties.items()) or "nothing"
+
     def check(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments that are given; raise InvalidInput for a missing or an unknown one.
 
@@ -58,29 +62,8 @@ class MemoryTool:
         unknown = sorted(set(given) - set(self.properties))
         if missing or unknown:
             wrong = f"it needs {', '.join(missing)}" if missing else f"it does not take {', '.join(unknown)}"
-            raise InvalidInput(f"`{self.name}`: {wrong}", hint=f"it takes: {', '.join(self.properties) or 'nothing'}")
+            raise InvalidInput(f"`{self.name}`: {wrong}", hint=f"it takes: {self.takes}")
         return given
-
-
-def slim(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an answer without nulls, empty lists of complaints, and the cursor of a read."""
-    kept = {name: _slim_value(value) for name, value in answer.items() if value is not None}
-    for name, usual in (("partial", False), ("degraded", []), ("dropped", []), ("unresolved_links", [])):
-        if kept.get(name) == usual:
-            del kept[name]
-    return kept
-
-
-def _slim_value(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _slim_value(inner) for name, inner in value.items() if inner is not None}
-    if isinstance(value, list):
-        return [_slim_value(inner) for inner in value]
-    return value
-
-
-def _without(answer: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    return {name: value for name, value in slim(answer).items() if name not in names}
 
 
 _RETRIEVED = ("address", "content", "owner", "source_conv", "ts", "source", "via", "score")
@@ -94,14 +77,18 @@ async def _retrieve(client: AsyncClient, given: Mapping[str, Any]) -> Mapping[st
 
 
 async def _get(client: AsyncClient, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    return _without(await client.item(given["address"]), "cursor")
+    answer = without(await client.item(given["address"]), "cursor")
+    offset = given.get("offset", 0)
+    if not isinstance(offset, int) or offset < 0:
+        raise InvalidInput("`offset` is no whole number from 0 on")
+    return {**answer, "content": answer["content"][offset:]}
 
 
 async def _list(client: AsyncClient, given: Mapping[str, Any]) -> Mapping[str, Any]:
     if "category" not in given:
-        return _without(await client.categories(**given), "cursor")
-    answer = _without(await client.items(**given), "cursor")
-    items = [{"address": one["address"], "preview": _preview(one["content"])} for one in answer["items"]]
+        return without(await client.categories(**given), "cursor")
+    answer = without(await client.items(**given), "cursor")
+    items = [{"address": one["address"], "preview": preview(one["content"])} for one in answer["items"]]
     return {**answer, "items": items}
 
 
@@ -121,7 +108,7 @@ async def _diary(client: AsyncClient, given: Mapping[str, Any]) -> Mapping[str, 
             "`diary` either writes or reads", hint="pass `content` to write, or `start` and `end` to read"
         )
     if not writing:
-        return _without(await client.diary(**reading), "cursor")
+        return without(await client.diary(**reading), "cursor")
     if "content" not in writing:
         raise InvalidInput("`diary` needs `content` to write", hint="to read pass `start` and `end`, each YYYY-MM-DD")
     return slim(await client.diary_append(**writing))
@@ -129,7 +116,7 @@ async def _diary(client: AsyncClient, given: Mapping[str, Any]) -> Mapping[str, 
 
 async def _related(client: AsyncClient, given: Mapping[str, Any]) -> Mapping[str, Any]:
     rest = {name: value for name, value in given.items() if name != "address"}
-    return _without(await client.related(given["address"], **rest), "cursor")
+    return without(await client.related(given["address"], **rest), "cursor")
 
 
 async def _relate(client: AsyncClient, given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -141,7 +128,7 @@ async def _changes(client: AsyncClient, given: Mapping[str, Any]) -> Mapping[str
 
 
 async def _history(client: AsyncClient, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    return _without(await client.history(**given), "cursor")
+    return without(await client.history(**given), "cursor")
 
 
 async def _status(client: AsyncClient, given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -151,11 +138,6 @@ async def _status(client: AsyncClient, given: Mapping[str, Any]) -> Mapping[str,
         *("problems", "vault", "path", "version", "uptime_s", "cursor"),
     )
     return {name: answer[name] for name in shown if name in answer}
-
-
-def _preview(content: str) -> str:
-    flat = " ".join(content.split())
-    return flat if len(flat) <= _PREVIEW else f"{flat[:_PREVIEW].rstrip()}…"
 
 
 def _text(description: str) -> Schema:
@@ -204,8 +186,15 @@ TOOLS: Final[Mapping[str, MemoryTool]] = {
         MemoryTool(
             "get",
             "Read one item",
-            "Read one item or diary entry whole, by its address, with its hash.",
-            {"address": _ADDRESS},
+            "Read one item or diary entry, by its address, with its hash.",
+            {
+                "address": _ADDRESS,
+                "offset": {
+                    "type": "integer",
+                    "minimum": 0,
+                    "description": "Of a text that an answer had to cut: the character to go on at (0).",
+                },
+            },
             ("address",),
             _get,
         ),

@@ -150,13 +150,46 @@ def test_lists_the_diary_and_the_state_can_be_read(served: Served) -> None:
 def test_a_wrong_call_says_what_is_wanted(served: Served) -> None:
     async def use(one: ClientSession) -> None:
         assert "it needs query" in await refused(one, "retrieve")
-        assert "it takes: query, limit" in await refused(one, "retrieve", query="x", q=1)
-        assert "limit" in await refused(one, "retrieve", query="x", limit="many")
+        assert "it takes: query (string), limit (integer)" in await refused(one, "retrieve", query="x", q=1)
+        many = await refused(one, "retrieve", query="x", limit="many")
+        assert many.startswith("'limit' must be a whole number.\nit takes: query (string), limit (integer)")
+        absent = await refused(one, "get", address="people:nobody")
+        assert absent.endswith("\n`retrieve` finds the addresses that there are, and `list` with a category lists them")
+        assert "exclusive" not in await refused(one, "get", address="people:nobody", offset=-1)
         assert "slug" in await refused(one, "add", category="No Slug", name="x", content="y")
         assert "only added to" in await refused(one, "remove", address="2026-07-21:14:30")
         assert "either writes or reads" in await refused(one, "diary", content="x", start="2026-07-21")
         with pytest.raises(MCPError, match="no tool is called"):
             await one.call_tool("forget_everything", {})
+
+    talk(served, use)
+
+
+def test_no_answer_is_longer_than_a_model_takes(served: Served) -> None:
+    long = "x" * 300_000
+    served.write(
+        "wiki/long.md", f"# long\n\n## blob\n\nquokka {long}\n\n## other\n\nquokka {long}\n\n## end\n\nquokka\n"
+    )
+
+    async def use(one: ClientSession) -> None:
+        found = await called(one, "retrieve", query="quokka")
+        assert len(json.dumps(found)) < 50_000
+        assert {item["address"] for item in found["items"]} == {"long:blob", "long:other", "long:end"}
+        assert "`get` with `offset`" in found["cut"]
+        assert found["items"][0].get("content_chars") in {300_007, None}
+        whole, offset = "", 0
+        while "cut" in (part := await called(one, "get", address="long:blob", offset=offset)):
+            whole += part["content"]
+            offset = len(whole)
+        assert whole + part["content"] == f"quokka {long}"
+        await called(one, "add", category="long", name="end", content="quokka.")
+        assert "cut" not in await called(one, "get", address="long:end")
+        conflict = await refused(one, "add", category="long", name="blob", content="x", expected_hash="0" * 64)
+        assert len(conflict) < 20_000
+        assert json.loads(conflict.split("\n")[-1])["content_chars"] == 300_007
+        assert "cut" in await called(one, "remove", address="long:blob")
+        history = await called(one, "history", address="long:blob")
+        assert len(json.dumps(history)) < 50_000
 
     talk(served, use)
 
@@ -205,6 +238,15 @@ def test_the_bridge_starts_without_a_daemon_and_finds_it_when_it_comes(tmp_path:
             assert (await called(client, "get", address="a:b"))["content"] == "The sea."
 
         talk(one, use)
+
+
+def test_a_vault_that_is_not_there_is_told_by_the_tools(tmp_path: Path) -> None:
+    async def use(client: ClientSession) -> None:
+        told = await refused(client, "retrieve", query="sea")
+        assert "wikimem init" in told
+        assert "serve" not in told
+
+    talk(Served(tmp_path), use, "--vault", str(tmp_path / "mispelt"))
 
 
 def test_a_configuration_that_does_not_load_is_told_by_the_tools(tmp_path: Path) -> None:
