@@ -1,4 +1,4 @@
-"""What a daemon does now and then, beside its answers: merges, temperatures, upkeep, links that follow renames."""
+"""What a daemon does now and then, beside its answers: merges, the graph, temperatures, upkeep, renamed links."""
 
 import asyncio
 import functools
@@ -21,6 +21,8 @@ KEEP_S: Final = 60.0
 SECOND_LOOK_S: Final = 6.0
 BUSY_LOOK_S: Final = 0.1
 IDLE_LOOK_S: Final = 1.0
+# Two milliseconds of the loop: the walkable graph of a large vault takes a second, and `related` must not wait for it.
+SETTLE_ITEMS: Final = 300
 
 
 @dataclass(slots=True)
@@ -78,8 +80,9 @@ class Housekeeping:
                 except Exception:  # noqa: BLE001 - an outermost loop: answers go on from the unmerged index
                     _log.exception("a merge failed")
                     await asyncio.sleep(KEEP_S)
+            settled = self.index.graph.settle(SETTLE_ITEMS)
             # Changes come in bursts: soon after one there may be another, and an idle daemon seldom wakes up.
-            await asyncio.sleep(BUSY_LOOK_S if due else IDLE_LOOK_S)
+            await asyncio.sleep(IDLE_LOOK_S if settled and not due else BUSY_LOOK_S)
 
     async def _keep_for_ever(self) -> None:
         """Look a second time at files that writes displaced, soon; save temperatures and tidy the history, seldom.

@@ -13,6 +13,7 @@ Floats = npt.NDArray[np.float64]
 
 _SHIFT = 32  # an arc's key is `head << 32 | tail`, so sorting the keys sorts by head
 _MASK = (1 << _SHIFT) - 1
+_FEW_NODES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +80,12 @@ class Adjacency:
         self._names: list[str] = []
         self._out: dict[int, dict[int, float]] = {}
         self._sorted: dict[Direction, _Sorted] = {}
+        self._most_nodes = _FEW_NODES
 
     def set_arcs(self, source: str, arcs: dict[str, float]) -> None:
         """Replace all arcs that leave an item."""
+        if len(self._names) > self._most_nodes:
+            self._number_again()
         node = self._intern(source)
         new = {self._intern(target): weight for target, weight in arcs.items()}
         old = self._out.pop(node, {})
@@ -111,6 +115,18 @@ class Adjacency:
         if arrays.table is None or arrays.table.nodes != len(self._names):
             arrays.table = table_of(arrays.keys, arrays.weights, len(self._names))
         return arrays.table
+
+    def _number_again(self) -> None:
+        """Forget the items that no arc touches any more: names come and go for as long as a daemon runs."""
+        used = sorted({*self._out, *chain.from_iterable(self._out.values())})
+        place = {node: at for at, node in enumerate(used)}
+        self._names = [self._names[node] for node in used]
+        self._ids = {name: at for at, name in enumerate(self._names)}
+        self._out = {
+            place[node]: {place[target]: weight for target, weight in arcs.items()} for node, arcs in self._out.items()
+        }
+        self._sorted.clear()
+        self._most_nodes = 2 * len(used) + _FEW_NODES
 
     def _intern(self, name: str) -> int:
         node = self._ids.get(name)

@@ -97,12 +97,14 @@ class Outline:
 
 def outline_of(page: Page) -> Outline:
     """Return what a page offers to links."""
+    # One string for all that reads alike: every item of the vault has an address, a name and a heading here.
+    known = {heading.item: heading.item for heading in page.headings}
     names: dict[str, tuple[str, ...]] = {}
     for item in page.items:
-        name = fold_name(item.name)
+        name = _one_of(fold_name(item.name), item.name)
         if item.ordinal > 1:
             name = f"{name}#{item.ordinal}"
-        names[name] = (*names.get(name, ()), item.address)
+        names[name] = (*names.get(name, ()), known.get(item.address) or item.address)
     heading_lines = {heading.line for heading in page.headings if heading.level == 2}
     titles = [item.address for item in page.items if item.line not in heading_lines] if page.kind == "wiki" else []
     folded_path = fold_path(page.path)
@@ -137,7 +139,11 @@ def _heading(heading: PageHeading, names: dict[str, tuple[str, ...]]) -> Heading
     if item is None and heading.level == 2:
         # Of duplicate names only the last item is served: the earlier headings mean it too.
         item = next(iter(names.get(fold_name(heading.text), ())), None)
-    return Heading(heading.level, fold_heading(heading.text), item)
+    return Heading(heading.level, _one_of(fold_heading(heading.text), heading.text), item)
+
+
+def _one_of(text: str, same: str) -> str:
+    return same if text == same else text
 
 
 class Catalogue:

@@ -192,6 +192,8 @@ class LinkGraph:
         `related` does this by itself: a caller that has just read a whole vault may do it in slices before.
         """
         changed = self._table.changed_sources
+        if not changed:
+            return True
         manual: dict[str, list[Record]] = {}
         for record in self._manual:
             manual.setdefault(record.start, []).append(record)

@@ -20,6 +20,7 @@ from wikimem.text.tags import tag_matches
 Value = TypeVar("Value", bound=Hashable)
 
 _FIRST_CAPACITY = 256
+_FEW_VALUES = 256
 # In `vector_rows`: the item's vector was not looked up yet, or not found; the slot holds no item.
 UNKNOWN, FREE = -1, -2
 # How many recent filter values are remembered with what they let through.
@@ -53,6 +54,7 @@ class Column(Generic[Value]):
         self._values: list[Value] = []
         self._passes: dict[str, list[bool]] = {}
         self._rows: IntArray = np.zeros(_FIRST_CAPACITY, np.int32)
+        self._most = _FEW_VALUES
 
     def put(self, slot: int, value: Value) -> None:
         """Set a row's value."""
@@ -60,9 +62,20 @@ class Column(Generic[Value]):
             self._rows = grown(self._rows, slot)
         code = self._codes.get(value)
         if code is None:
+            if len(self._values) >= self._most:
+                self._forget_unused()
             code = self._codes[value] = len(self._values)
             self._values.append(value)
         self._rows[slot] = code
+
+    def _forget_unused(self) -> None:
+        """Forget the values that no row has: tags come and go for as long as a daemon runs."""
+        used, rows = np.unique(self._rows, return_inverse=True)
+        self._rows = rows.astype(np.int32)
+        self._values = [self._values[code] for code in used.tolist()]
+        self._codes = {value: code for code, value in enumerate(self._values)}
+        self._passes.clear()
+        self._most = 2 * len(self._values) + _FEW_VALUES
 
     def where(self, asked: str, test: Callable[[Value], bool], top: int) -> BoolArray:
         """Return for each of the first `top` rows whether its value passes; `asked` names the test for next time."""
