@@ -32,7 +32,7 @@ from wikimem_daemon.sandbox import WritableRoot
 from wikimem_daemon.server import Server
 from wikimem_daemon.service import VaultService
 from wikimem_daemon.tasks import BackgroundTask
-from wikimem_daemon.watchdog import from_environment
+from wikimem_daemon.watchdog import ExecutorProbe, Probe, from_environment
 
 _log = logging.getLogger("wikimem.daemon")
 
@@ -70,6 +70,8 @@ class Daemon:
     _settled: asyncio.Event = field(default_factory=asyncio.Event)
     _rebuild: BackgroundTask = field(default_factory=lambda: BackgroundTask("rebuild"))
     _embed: BackgroundTask = field(default_factory=lambda: BackgroundTask("embed"))
+    _on_pages: status_page.PageProblems = field(default_factory=status_page.PageProblems)
+    _writer_probe: Probe | None = None
 
     async def run(self) -> int:
         """Serve until a signal, then stop cleanly; return the exit status."""
@@ -80,7 +82,7 @@ class Daemon:
         _log.info("serving the vault %s", self.settings.path, extra={"event": "daemon.serving"})
         self.announce()
         opening = asyncio.create_task(self._open())
-        probes = {"reconcile": self._progress, "writer": self._writing}
+        probes: dict[str, Probe] = {"reconcile": self._progress, "writer": self._writing}
         watchdog = asyncio.create_task(from_environment(probes).run())
         folder = asyncio.create_task(self._watch_folder())
         try:
@@ -190,7 +192,12 @@ class Daemon:
         return None if self._vault is None or self._service is None else self._vault.reconciler.progress()
 
     def _writing(self) -> object | None:
-        return None if self._service is None else self._service.in_hand
+        """Whether the one thread for the disk takes work: writes, and reads of history and journal behind them."""
+        if self._service is None:
+            return None
+        if self._writer_probe is None:
+            self._writer_probe = ExecutorProbe(self._service.writer)
+        return self._writer_probe()
 
     # ------------------------------------------------------------- service
 
@@ -262,6 +269,7 @@ class Daemon:
         return status_page.status_answer(
             self._vault,
             stamp,
+            on_pages=self._on_pages,
             process=self.process,
             rebuild=self._rebuild.body(),
             embed=self._embed.body(),

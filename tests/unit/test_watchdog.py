@@ -3,9 +3,13 @@
 import asyncio
 import logging
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from wikimem_daemon.daemon import Daemon
+from wikimem_daemon.service import VaultService
 from wikimem_daemon.watchdog import ExecutorProbe, Watchdog, from_environment
 
 
@@ -135,6 +139,18 @@ def test_an_executor_that_was_shut_down_is_not_stuck() -> None:
     probe = ExecutorProbe(threads)
     threads.shutdown()
     assert [probe(), probe()] == [None, None]
+
+
+def test_the_daemon_shows_its_disk_thread_whatever_that_thread_hangs_in() -> None:
+    """A read of the history that hangs in a dead mount holds up every write behind it."""
+    threads, unused = Threads(), cast("Any", None)
+    daemon = Daemon(unused, unused, unused, unused, unused, unused)
+    assert daemon._writing() is None
+    daemon._service = cast("VaultService", SimpleNamespace(writer=threads))
+    assert daemon._writing() is None
+    assert daemon._writing() == daemon._writing() == 1
+    threads.work()
+    assert daemon._writing() is None
 
 
 def test_without_a_supervisor_the_task_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,6 +78,7 @@ class MemoryIndex:
         self._wiki, self._diary = Shelf(merging), Shelf(merging)
         self._likeness = Likeness(embedder, vectors)
         self._revision = -1
+        self._page_changes = 0
         self.rebuild()
 
     # ------------------------------------------------------------------ pages
@@ -99,6 +100,11 @@ class MemoryIndex:
         return MappingProxyType(self._pages)
 
     @property
+    def page_changes(self) -> int:
+        """A number that is another one after every change of a page: what was put together from all of them is old."""
+        return self._page_changes
+
+    @property
     def item_count(self) -> int:
         """How many items there are, diary entries included."""
         return len(self._wiki) + len(self._diary)
@@ -117,6 +123,7 @@ class MemoryIndex:
             for page in pages:
                 self.graph.replace_page(page)
             self._pages = {page.path: page for page in pages}
+            self._page_changes += 1
             self._wiki, self._diary = wiki, diary
             self._likeness = Likeness(self._likeness.embedder, self._likeness.vectors)
             self._revision = revision
@@ -130,6 +137,7 @@ class MemoryIndex:
                 before = None
             shelf = self._shelf(page)
             self._pages[page.path] = page
+            self._page_changes += 1
             delta = shelf.replace(before, page, prepared)
             self.graph.replace_page(page, before)
             return delta
@@ -138,6 +146,7 @@ class MemoryIndex:
         """Forget a page."""
         with self._lock:
             page = self._pages.pop(path, None)
+            self._page_changes += 1
             if page is None:
                 return PageDelta()
             self.graph.remove_page(path)
