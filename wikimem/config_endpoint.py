@@ -35,12 +35,13 @@ def check_embeddings(embeddings: EmbeddingsSettings, file: Path) -> None:
 
 
 def shown_address(url: str) -> str:
-    """Return an address as people and logs may see it: without the user and the password that it may hold."""
-    if "@" not in url:
-        return url
-    scheme, separator, _ = url.partition("://")
-    # The last @: a password may hold a slash.
-    return (scheme + separator if separator else "") + url.rpartition("@")[2]
+    """Return an address as people and logs may see it: without the user, password and query that it may hold."""
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        scheme, rest = "", url
+    # The last @: a password may hold a slash, and a question mark.
+    place, mark, _ = rest.rpartition("@")[2].partition("?")
+    return scheme + separator + place + (mark and "?…")
 
 
 def is_loopback(url: str) -> bool:

@@ -330,9 +330,11 @@ def test_a_relative_key_file_lies_beside_the_file_that_names_it(world: World) ->
     assert settings.embeddings.api_key_file == str(settings.config_file.parent / "key")
 
 
-def test_an_address_is_shown_without_its_password() -> None:
+def test_an_address_is_shown_without_its_password_and_its_query() -> None:
     assert shown_address("http://u:p/a@s@host:1/v1") == "http://host:1/v1"
     assert shown_address("http://host/v1") == "http://host/v1"
+    assert shown_address("http://host/v1?token=secret") == "http://host/v1?…"
+    assert shown_address("http://u:p?q@host/v1") == "http://host/v1"
     assert shown_address("u:p@host") == "host"
 
 

@@ -27,6 +27,11 @@ def test_a_cell_with_a_line_end_stays_one_line(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out == "a b  c\n"
 
 
+def test_the_name_of_a_file_cannot_feign_a_line_of_ours(capsys: pytest.CaptureFixture[str]) -> None:
+    output.print_line("wiki/a\nstate      ok.md: not UTF-8", indent="  ")
+    assert capsys.readouterr().out == "  wiki/a\\x0astate      ok.md: not UTF-8\n"
+
+
 def test_a_preview_is_cut_by_cells() -> None:
     assert output.shortened("one line\nand another", 20) == "one line"
     cut = output.shortened("海" * 20, 11)

@@ -9,7 +9,7 @@ import click
 from wikimem.api.protocol import StatusAnswer
 from wikimem.cli.connection import answers, daemon_client
 from wikimem.cli.options import json_option, vault_option
-from wikimem.cli.output import print_json, print_text
+from wikimem.cli.output import print_json, print_line, print_text
 from wikimem.config import Settings
 from wikimem.doctor import examine
 from wikimem.doctor_finding import verdict
@@ -33,7 +33,7 @@ def doctor(ctx: click.Context, vault: str | None, *, as_json: bool) -> None:
         print_json({"findings": [dataclasses.asdict(finding) for finding in findings]})
     else:
         for finding in findings:
-            print_text(f"{_MARK[finding.level]}  {finding.check}: {finding.detail}")
+            print_line(f"{_MARK[finding.level]}  {finding.check}: {finding.detail}")
             if finding.hint:
                 print_text(finding.hint, indent="         ")
     ctx.exit(verdict(findings))

@@ -39,6 +39,11 @@ def print_text(text: str = "", *, indent: str = "") -> None:
         click.echo(f"{indent}{line}".rstrip())
 
 
+def print_line(text: str, *, indent: str = "") -> None:
+    """Print one line, whatever the text holds: a file's name may have a line end in it, and feign a line of ours."""
+    click.echo(indent + safe(text).replace("\n", "\\x0a"))
+
+
 def print_table(rows: Iterable[Sequence[str]], *, indent: str = "", gap: str = "  ") -> None:
     """Print rows in columns. The last column is not padded, CJK characters count as two cells."""
     cells = [[safe(cell).replace("\n", " ") for cell in row] for row in rows]

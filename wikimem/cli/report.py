@@ -147,7 +147,8 @@ def _write(file: Path, text: str) -> None:
     try:
         if file.exists() and not is_report(file.read_bytes()[:2000].decode("utf-8", "replace")):
             raise UsageError(f"{file} is there and is no report", hint="name a new file: nothing was written")
-        file.write_text(text, encoding="utf-8")
+        # The name of a file may hold bytes that are no text.
+        file.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
         hint = "name a file in a folder that you can write to"
         raise StorageError(f"{file} cannot be written: {error.strerror}", path=str(file), hint=hint) from error

@@ -9,7 +9,7 @@ import click
 from wikimem.api.protocol import StatusAnswer
 from wikimem.cli.connection import connect_daemon, settings_for
 from wikimem.cli.options import json_option, vault_option
-from wikimem.cli.output import print_json, print_table, print_text
+from wikimem.cli.output import print_json, print_line, print_table, print_text
 from wikimem.config import Settings
 from wikimem.errors import NotRunning, TryAgain
 
@@ -70,7 +70,7 @@ def _waited(settings: Settings, seconds: float, *, verify: bool) -> StatusAnswer
 def _tell(answer: StatusAnswer, settings: Settings) -> None:
     print_table(_rows(answer, settings))
     for part in answer["degraded"]:
-        print_text(f"degraded: {part['detail']}")
+        print_line(f"degraded: {part['detail']}")
         if part["hint"]:
             print_text(part["hint"], indent="  ")
     problems = answer["problems"]
@@ -79,7 +79,7 @@ def _tell(answer: StatusAnswer, settings: Settings) -> None:
     print_text(f"{answer['problems_total']} problem(s) in notes:")
     for problem in problems[:_PROBLEMS_SHOWN]:
         line = f":{problem['line']}" if problem["line"] else ""
-        print_text(f"{problem['path']}{line}: {problem['message']}", indent="  ")
+        print_line(f"{problem['path']}{line}: {problem['message']}", indent="  ")
     if answer["problems_total"] > _PROBLEMS_SHOWN:
         print_text(f"... and {answer['problems_total'] - _PROBLEMS_SHOWN} more: `wikimem doctor`", indent="  ")
 
