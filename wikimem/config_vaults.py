@@ -135,10 +135,6 @@ def _read_vault(file: Path, name: str, table: object, env: Mapping[str, str]) ->
         what = "is missing" if path is None else "is no path"
         raise ConfigError(f"{file}: `vaults.{name}.path` {what}", hint='write it in quotes: `path = "~/notes"`')
     flat = read_tables(file, tables, f"vaults.{name}.")
-    if "embeddings.api_key_file" in flat:
-        # From here on absolute: what is relative starts at this file, not where a command happens to be run.
-        given = str(flat["embeddings.api_key_file"])
-        flat["embeddings.api_key_file"] = str(places.expand(given, env=env, base=file.parent))
     return UserVault(name=name, path=places.expand(path, env=env, base=file.parent), flat=flat)
 
 

@@ -12,6 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import numpy as np
@@ -37,6 +38,8 @@ _SETTLE_S: Final = 0.1
 _LAST_REQUEST_S: Final = 3.0
 """How long a stop waits for the request that runs: its texts are paid for."""
 _POLL_S: Final = 0.1
+_PATIENCE_S: Final = 15.0
+"""An endpoint that fails for longer ends the task that was asked for, not the work: that goes on by itself."""
 _PRIMED_AT_ONCE: Final = 500
 """Items whose vectors are looked up between two requests: half a millisecond."""
 
@@ -110,10 +113,20 @@ class EmbeddingWorker:
         sent = self._sync.progress.sent
         self._order(begin)
         await begun.wait()
-        while self._sync.progress.state in ("starting", "pending", "failing") or self._behind():  # noqa: ASYNC110 - the thread has no event for it
+        while self._at_work():  # noqa: ASYNC110 - the thread has no event for it
             await asyncio.sleep(_POLL_S)
         now = self._sync.progress
-        return f"{now.detail}; {now.hint}" if now.state == "mismatch" else f"{now.sent - sent} texts embedded"
+        done = f"{now.sent - sent} texts embedded"
+        if now.state == "failing":
+            return f"{done}, {now.pending} wait, and are tried again: {now.detail}"
+        return f"{now.detail}; {now.hint}" if now.state == "mismatch" else done
+
+    def _at_work(self) -> bool:
+        """Whether what was asked for goes on; with an endpoint that keeps failing it ends, and the work goes on."""
+        now = self._sync.progress
+        if now.state == "failing" and now.failing_at is not None:
+            return time.monotonic() - now.failing_at < _PATIENCE_S
+        return now.state in ("starting", "pending") or bool(self._behind())
 
     # ---------------------------------------------------------------- queries
 
@@ -130,7 +143,11 @@ class EmbeddingWorker:
         now, space = self._sync.progress, self._sync.space
         if now.state == "mismatch":
             raise EmbeddingError("mismatch", now.detail, hint=now.hint)
+        if not self._followed:
+            raise EmbeddingError("waiting", "the vault, or its vectors, are being read")
         if not len(space):
+            if now.failed:
+                raise EmbeddingError("waiting", f"no text has one: {now.failed[0].reason}", hint=now.hint)
             waiting = now.pending or self._behind()
             if waiting:
                 why = f": {now.detail}" if now.detail else ""
@@ -138,6 +155,8 @@ class EmbeddingWorker:
             return np.zeros(1, np.float32)  # nothing is there to be compared with it
         vector = await self._asked(query)
         if len(vector) != space.dim:
+            # With the endpoint's old model back, the same question is to be asked anew.
+            self._client.queries.forget(query)
             self._order(lambda: self._note_width(len(vector)))
             detail = f"it would be {len(vector)} wide, and the texts' are {space.dim}"
             hint = "the endpoint's model has changed: `wikimem embed --reset` embeds all texts anew"
@@ -182,6 +201,8 @@ class EmbeddingWorker:
             "tokens": now.tokens,
             "rate": now.rate,
             "eta_s": now.eta_s,
+            "failing_since": _wall_time(now.failing_at),
+            "retry_in_s": _left(now.retry_at),
             "reset_cost": now.cost_of_reset,
             "commits": now.commits,
             "written_bytes": now.written_bytes,
@@ -190,7 +211,11 @@ class EmbeddingWorker:
     def degraded(self) -> tuple[Degraded, ...]:
         """Return what is wrong with the vectors as a whole."""
         now = self._sync.progress
-        return (Degraded(now.code, now.detail, now.hint),) if now.state in ("mismatch", "failing") else ()
+        if now.state not in ("mismatch", "failing"):
+            return ()
+        left = _left(now.retry_at)
+        again = "" if left is None else f"it is tried again in {left:.0f} s; "
+        return (Degraded(now.code, now.detail, again + now.hint),)
 
     def problems(self, layout: Layout) -> list[ProblemBody]:
         """Return the texts that have no vector because the endpoint does not take them."""
@@ -284,6 +309,17 @@ def make_worker(settings: Settings, whole: Callable[[], bool]) -> EmbeddingWorke
         logs.keep_secret(key)
     parts = open_embeddings(settings, key, whole=whole, stopped=stop.is_set)
     return None if parts is None else EmbeddingWorker(parts, stop)
+
+
+def _wall_time(moment: float | None) -> str | None:
+    """Return a moment of the monotonic clock as people read it."""
+    if moment is None:
+        return None
+    return (datetime.now(UTC) - timedelta(seconds=time.monotonic() - moment)).isoformat(timespec="seconds")
+
+
+def _left(moment: float | None) -> float | None:
+    return None if moment is None else round(max(0.0, moment - time.monotonic()), 1)
 
 
 def _is_wiki(page: Page) -> bool:

@@ -321,15 +321,6 @@ def test_a_key_file_of_windows_is_read(tmp_path: Path) -> None:
     assert embeddings_key(settings, env={"HOME": str(tmp_path)}, base=tmp_path) == "sk-one"
 
 
-def test_a_relative_key_file_lies_beside_the_file_that_names_it(world: World) -> None:
-    world.user(
-        '[vaults.mine]\npath = "~/notes"\n[vaults.mine.embeddings]\nprovider = "http"\nmodel = "m"\n'
-        'base_url = "http://x/v1"\napi_key_file = "key"\n'
-    )
-    settings = world.load("mine")
-    assert settings.embeddings.api_key_file == str(settings.config_file.parent / "key")
-
-
 def test_an_address_is_shown_without_its_password_and_its_query() -> None:
     assert shown_address("http://u:p/a@s@host:1/v1") == "http://host:1/v1"
     assert shown_address("http://host/v1") == "http://host/v1"

@@ -91,6 +91,9 @@ def test_an_endpoint_that_is_away_is_said_to_be_and_found_again(served: Served, 
     status = served.client().status()
     assert status["state"] == "degraded"
     assert "loading the model" in status["degraded"][0]["detail"]
+    assert "it is tried again in" in status["degraded"][0]["hint"]
+    assert str(status["vectors"].get("failing_since")).startswith("20")
+    assert 0 <= (status["vectors"].get("retry_in_s") or 0.0) <= 300
     endpoint.trouble = None
     assert served.client().embed()["accepted"] is True
     wait_ready(served, 2)

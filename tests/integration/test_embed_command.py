@@ -119,6 +119,22 @@ def test_ctrl_c_ends_the_command_and_the_work_goes_on_where_it_was(
     assert max(endpoint.paid.values()) == 1
 
 
+def test_status_says_how_far_it_is_what_it_cost_and_what_it_waits_for(served: Served, endpoint: Endpoint) -> None:
+    items = "".join(f"## n{number}\n\ntext {number}\n\n" for number in range(40))
+    served.write("wiki/many.md", f"# many\n\n{items}")
+    endpoint.trouble = lambda found, _: (503, {}, {}) if found.paid else None
+    served.start()
+    wait_until(lambda: served.client().status()["vectors"]["state"] == "failing", "it fails")
+    told = run(served, "status")[1]
+    assert "vectors    failing: 32 of m1, 10 pending; " in told
+    assert "32 sent, 224 tokens since the start" in told
+    assert "; failing since 20" in told
+    assert ", tried again in " in told
+    endpoint.trouble = None
+    run(served, "embed")
+    assert "vectors    ready: 42 of m1; 42 sent, 294 tokens since the start" in run(served, "status")[1]
+
+
 def test_it_says_which_texts_are_not_taken(served: Served, endpoint: Endpoint) -> None:
     endpoint.trouble = lambda _, texts: (400, {"error": "no coffee"}, {}) if "coffee" in "".join(texts) else None
     status, out, _ = run(served, "embed")

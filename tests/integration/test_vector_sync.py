@@ -227,6 +227,39 @@ def test_an_endpoint_whose_width_changes_under_one_name_is_a_mismatch(world: Wor
     assert world.endpoint.paid["new\nBread."] == 1, "what showed the change was paid for already"
 
 
+def test_an_endpoint_whose_old_width_is_back_goes_on_without_paying_again(world: World) -> None:
+    sync = world.settle(world.sync())
+    world.endpoint.dim = 4
+    world.put("new", {"one": "more text"})
+    world.follow(sync)
+    world.settle(sync)
+    assert sync.progress.state == "mismatch"
+    assert "3 wide" in sync.progress.detail
+    assert "4 wide" in sync.progress.detail
+    world.endpoint.dim = 3
+    sync.retry()
+    world.settle(sync)
+    assert (sync.progress.state, sync.progress.count) == ("ready", 5)
+    assert world.endpoint.paid.total() == 6, "one text told of the width, and is paid for again"
+    world.check(sync)
+
+
+def test_it_says_since_when_it_fails_and_when_it_is_tried_again(world: World) -> None:
+    world.endpoint.trouble = lambda *_: (429, {}, {"retry-after": "1000000000"})
+    sync = world.sync()
+    world.now = 50.0
+    sync.step()
+    assert (sync.progress.failing_at, sync.progress.retry_at) == (50.0, 50.0 + 3600)
+    world.now = 80.0
+    sync.retry()
+    sync.step()
+    assert (sync.progress.failing_at, sync.progress.retry_at) == (50.0, 80.0 + 3600), "it never worked since"
+    world.endpoint.trouble = None
+    sync.retry()
+    world.settle(sync)
+    assert (sync.progress.failing_at, sync.progress.retry_at) == (None, None)
+
+
 def test_the_diary_is_embedded_by_the_windows_that_are_asked_for(world: World) -> None:
     for day in ("2026-07-20", "2026-07-21", "2026-07-22"):
         page = diary(day, [("10:00", f"A robot on {day}."), ("10:00", "Twice."), ("11:00", "Twice.")])

@@ -330,7 +330,8 @@ class VectorsBody(TypedDict):
     `failing`: the endpoint or the disk is, for now (`detail`). `mismatch`: they are of another model; `reset_cost` is
     how many texts `wikimem embed --reset` sends. `count` and `pending` are of the wiki, `diary_pending` of windows that
     were asked for. `sent`, `requests`, `tokens`, `commits` and `written_bytes` count since the start; `uncommitted`
-    vectors are in memory only. `rate` is in texts a second.
+    vectors are in memory only. `rate` is in texts a second. `failing_since` and `retry_in_s` are there while it fails:
+    since when (ISO-8601 UTC), and in how many seconds it is tried again.
     """
 
     count: int
@@ -348,6 +349,8 @@ class VectorsBody(TypedDict):
     tokens: NotRequired[int]
     rate: NotRequired[float]
     eta_s: NotRequired[float | None]
+    failing_since: NotRequired[str | None]
+    retry_in_s: NotRequired[float | None]
     reset_cost: NotRequired[int]
     commits: NotRequired[int]
     written_bytes: NotRequired[int]

@@ -81,7 +81,7 @@ def failure(status: int, body: bytes, retry_after: str | None, *, now: float) ->
     """Return what an answer with an error status means. `now` is in seconds since 1970."""
     said = f"the endpoint answered {status}: {_shown(body)}"
     if status == 429:
-        return EmbeddingError("rate-limited", said, hint="it is asked again", wait_s=wait_of(retry_after, now))
+        return EmbeddingError("rate-limited", said, wait_s=wait_of(retry_after, now))
     if status in _TRANSIENT or status >= 500:
         return EmbeddingError("unavailable", said, wait_s=wait_of(retry_after, now))
     if status in (400, 413, 422):

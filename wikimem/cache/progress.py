@@ -26,7 +26,8 @@ class Progress:
     `count` and `pending` are of the wiki. Of the diary, `diary_days` were asked for, and `diary_pending` of their
     entries have no vector yet. `sent` counts the texts that the endpoint was paid for since the process started,
     `tokens` what it said they cost. `rate` is in texts a second, `eta_s` in seconds. `uncommitted` vectors are in
-    memory only.
+    memory only. `failing_at` and `retry_at` are moments of the clock that the work goes by (monotonic seconds): since
+    when it fails, and when it is tried again.
     """
 
     state: State = "starting"
@@ -48,6 +49,8 @@ class Progress:
     code: str = ""
     detail: str = ""
     hint: str = ""
+    failing_at: float | None = None
+    retry_at: float | None = None
     cost_of_reset: int = 0
 
 

@@ -65,6 +65,11 @@ class QueryVectors:
         threading.Thread(target=self._work, args=(text, future), name="query-vector", daemon=True).start()
         return future
 
+    def forget(self, text: str) -> None:
+        """Ask anew for a query's vector the next time: the one there is cannot be used."""
+        with self._lock:
+            self._known.pop(text, None)
+
     def late(self) -> EmbeddingError:
         """Count a query that did not get its vector in time, and return what to tell it."""
         error = EmbeddingError("timeout", f"the endpoint gave no vector within {self.timeout_s:g} s")

@@ -105,9 +105,11 @@ class VectorSync:
         self._diary = Shelf("diary", diary, self.days.keys)
         self._failed: dict[str, tuple[Shelf, RecallItem, str]] = {}
         self._mismatch: tuple[str, int] | None = None
+        self._width_seen = 0
         self._foreign: dict[str, Vector] = {}
         self._trouble: EmbeddingError | None = None
         self._fault: StorageError | None = None
+        self._failing_at: float | None = None
         self._attempts = 0
         self._not_before = 0.0
         self._commit_not_before = 0.0
@@ -199,7 +201,10 @@ class VectorSync:
         self._show()
 
     def retry(self) -> None:
-        """Try at once again, also the texts that were given up."""
+        """Try at once again, also the texts that were given up, and an endpoint whose vectors had another width."""
+        if self._mismatch is not None and self._mismatch[0] == self.space.model:
+            self._mismatch = None
+            self._foreign.clear()
         for one, (shelf, item, _) in self._failed.items():
             shelf.missing[one] = item
         self._failed.clear()
@@ -233,7 +238,7 @@ class VectorSync:
     def mismatched(self, dim: int) -> bool:
         """Note how wide the endpoint's vectors are now; say whether those there are differ."""
         if self.space.dim and dim != self.space.dim and self._mismatch is None:
-            self._mismatch = (self.space.model, self.space.dim)
+            self._mismatch, self._width_seen = (self.space.model, self.space.dim), dim
             self._show()
         return self._mismatch is not None
 
@@ -247,6 +252,7 @@ class VectorSync:
         ])  # fmt: skip
         if not batch:
             self._trouble, self._attempts = None, 0
+            self._well()
             return
         started = self._clock()
         outcome = self._batches.run(batch, isolate=self._attempts >= _ISOLATE_AFTER, stopped=self._stopped)
@@ -291,10 +297,20 @@ class VectorSync:
         trouble = self._trouble = outcome.trouble
         if trouble is None:
             self._attempts = 0
+            self._well()
             return
+        self._unwell()
         self._attempts = _ISOLATE_AFTER if outcome.vectors else self._attempts + 1
         backoff = min(_BACKOFF_S * 2 ** min(self._attempts, 12), _LONGEST_BACKOFF_S)
         self._not_before = self._clock() + max(backoff, min(trouble.wait_s, _LONGEST_WAIT_S))
+
+    def _unwell(self) -> None:
+        if self._failing_at is None:
+            self._failing_at = self._clock()
+
+    def _well(self) -> None:
+        if self._trouble is None and self._fault is None:
+            self._failing_at = None
 
     def _again(self) -> None:
         self._trouble, self._fault = None, None
@@ -311,11 +327,13 @@ class VectorSync:
             matrix, written = shelf.files.write(model, dim, lines, self.space.blocks(hashes))
         except StorageError as error:
             self._fault = error
+            self._unwell()
             shelf.mark(self._clock())
             self._commit_not_before = self._clock() + _STORAGE_AGAIN_S
             return
         self.space.settle(shelf.name, hashes, matrix)
         shelf.written, self._fault = digest, None
+        self._well()
         shelf.fresh.clear()
         self.progress = replace(
             self.progress, commits=self.progress.commits + 1, written_bytes=self.progress.written_bytes + written
@@ -357,19 +375,27 @@ class VectorSync:
             detail=detail,
             hint=hint,
             cost_of_reset=len(counts),
+            failing_at=self._failing_at if state == "failing" else None,
+            retry_at=self._retry_at() if state == "failing" else None,
         )
+
+    def _retry_at(self) -> float:
+        return self._not_before if self._fault is None else self._commit_not_before
 
     def _condition(self, pending: int) -> tuple[State, str, str, str]:
         if self._mismatch is not None:
             made, dim = self._mismatch
             detail = f"the vectors are of {made}, {dim} wide; the endpoint's model is {self.space.model}"
             cost = f"`wikimem embed --reset` embeds all {len(self.wanted.counts):,} texts anew"
-            return "mismatch", "vectors-mismatch", detail, f"{cost}; going back to the model before costs nothing"
+            back = "going back to the model before costs nothing"
+            if made == self.space.model:
+                detail = f"the vectors of {made} are {dim} wide, and the endpoint's are {self._width_seen} wide now"
+                back += ": `wikimem embed` looks whether it is back"
+            return "mismatch", "vectors-mismatch", detail, f"{cost}; {back}"
         if self._fault is not None:
             return "failing", "vectors-unwritten", self._fault.message, self._fault.hint
         if self._trouble is not None:
-            left = max(0.0, self._not_before - self._clock())
-            hint = self._trouble.hint or f"asked again in {left:.0f} s; `wikimem embed` asks at once"
+            hint = self._trouble.hint or "`wikimem embed` asks at once"
             return "failing", f"embeddings-{self._trouble.kind}", self._trouble.message, hint
         if pending:
             return "pending", "", "", ""

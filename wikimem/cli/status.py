@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wikimem.api.protocol import StatusAnswer
+from wikimem.api.protocol import StatusAnswer, VectorsBody
 from wikimem.cli.connection import connect_daemon, settings_for
 from wikimem.cli.options import json_option, vault_option
 from wikimem.cli.output import print_json, print_line, print_table, print_text
@@ -97,20 +97,40 @@ def _rows(answer: StatusAnswer, settings: Settings) -> Iterator[tuple[str, str]]
         yield "", f"because {watch['fallback']}"
         yield "", watch["hint"]
     yield "writing", answer["write_mode"]
-    vectors = answer["vectors"]
-    waiting = f", {vectors['pending']} pending" if vectors["pending"] else ""
-    of = f" of {vectors['model']}" if vectors["model"] else ""
-    yield "vectors", f"{vectors['state']}" + (f": {vectors['count']}{of}{waiting}" if vectors["model"] else "")
+    yield "vectors", _vectors(answer["vectors"])
     yield "links", f"{answer['links']['unresolved']} unresolved, {answer['links']['ambiguous']} ambiguous"
     asked = answer["retrieves"]
     yield "retrieves", f"{asked['count']}, {asked['embedding_used']} with vectors"
-    for task in ("rebuild", "embed"):
-        if answer[task]["state"] in ("running", "failed"):
-            yield task, f"{answer[task]['state']} {answer[task]['detail']}".rstrip()
+    for name, task in (("rebuild", answer["rebuild"]), ("embed", answer["embed"])):
+        # How far an embedding is stands under `vectors`.
+        if task["state"] == "failed" or (task["state"] == "running" and name != "embed"):
+            yield name, f"{task['state']} {task['detail']}".rstrip()
     if answer["restart_needed"]:
         yield "restart", "needed: another version is installed than runs"
     megabytes = answer["rss_bytes"] / 1e6
     yield "process", f"{answer['pid']}, up {_duration(answer['uptime_s'])}, {megabytes:.0f} MB, {answer['version']}"
+
+
+def _vectors(body: VectorsBody) -> str:
+    if not body["model"]:
+        return body["state"]
+    parts = [f"{body['state']}: {body['count']:,} of {body['model']}"]
+    if body["pending"]:
+        parts[0] += f", {body['pending']:,} pending"
+        if body.get("rate"):
+            parts.append(f"{body.get('rate', 0):.3g}/s")
+        eta = body.get("eta_s")
+        if eta is not None and body["state"] == "pending":
+            parts.append(f"{_duration(eta)} left")
+    if body.get("sent"):
+        tokens = f", {body.get('tokens', 0):,} tokens" if body.get("tokens") else ""
+        parts.append(f"{body.get('sent', 0):,} sent{tokens} since the start")
+    if body.get("uncommitted"):
+        parts.append(f"{body.get('uncommitted', 0):,} not written yet")
+    since, left = body.get("failing_since"), body.get("retry_in_s")
+    if since is not None and left is not None:
+        parts.append(f"failing since {since}, tried again in {_duration(left)}")
+    return "; ".join(parts)
 
 
 def _duration(seconds: float) -> str:
