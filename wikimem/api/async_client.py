@@ -14,7 +14,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
-from wikimem.api import requests
 from wikimem.api.client import MAX_IDLE, TIMEOUT_S
 from wikimem.api.exchange import (
     RECEIVE_BYTES,
@@ -32,39 +31,13 @@ from wikimem.api.exchange import (
 from wikimem.api.finding import check_peer, find_socket, start_unit
 from wikimem.api.protocol import Event
 from wikimem.api.requests import Prepared
-from wikimem.api.verbs import AsyncStream, AsyncVerb
+from wikimem.api.verbs import Verbs
 
 Answer = TypeVar("Answer")
 
 
-class AsyncClient:
+class AsyncClient(Verbs):
     """Calls to the daemon of one vault, on one event loop. Arguments as in `Client`."""
-
-    retrieve = AsyncVerb(requests.retrieve)
-    item = AsyncVerb(requests.item)
-    put_item = AsyncVerb(requests.put_item)
-    remove_item = AsyncVerb(requests.remove_item)
-    items = AsyncVerb(requests.items)
-    categories = AsyncVerb(requests.categories)
-    diary_append = AsyncVerb(requests.diary_append)
-    diary = AsyncVerb(requests.diary)
-    related = AsyncVerb(requests.related)
-    relate = AsyncVerb(requests.relate)
-    unrelate = AsyncVerb(requests.unrelate)
-    links = AsyncVerb(requests.links)
-    graph = AsyncVerb(requests.graph)
-    changes = AsyncVerb(requests.changes)
-    history = AsyncVerb(requests.history)
-    restore = AsyncVerb(requests.restore)
-    journal = AsyncVerb(requests.journal)
-    status = AsyncVerb(requests.status)
-    health = AsyncVerb(requests.health)
-    rebuild = AsyncVerb(requests.rebuild)
-    reload = AsyncVerb(requests.reload)
-    embed = AsyncVerb(requests.embed)
-    pin = AsyncVerb(requests.pin)
-    unpin = AsyncVerb(requests.unpin)
-    events = AsyncStream(requests.events)
 
     def __init__(
         self, socket_path: str | os.PathLike[str] | None = None, vault: str | None = None, timeout: float = TIMEOUT_S

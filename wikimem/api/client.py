@@ -19,7 +19,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
-from wikimem.api import requests
 from wikimem.api.exchange import (
     RECEIVE_BYTES,
     Attempt,
@@ -36,7 +35,7 @@ from wikimem.api.exchange import (
 from wikimem.api.finding import check_peer, find_socket, start_unit
 from wikimem.api.protocol import Event
 from wikimem.api.requests import Prepared
-from wikimem.api.verbs import Stream, Verb
+from wikimem.api.verbs import Verbs
 
 if TYPE_CHECKING:
     from wikimem.api.async_client import AsyncClient
@@ -58,38 +57,12 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-class Client:
+class Client(Verbs):
     """Calls to the daemon of one vault.
 
     `socket_path` or else `vault` (a configured name or a path) says which; without either, the vault that a command
     would take. `timeout`: seconds for one call, retries included. Threads may share a client.
     """
-
-    retrieve = Verb(requests.retrieve)
-    item = Verb(requests.item)
-    put_item = Verb(requests.put_item)
-    remove_item = Verb(requests.remove_item)
-    items = Verb(requests.items)
-    categories = Verb(requests.categories)
-    diary_append = Verb(requests.diary_append)
-    diary = Verb(requests.diary)
-    related = Verb(requests.related)
-    relate = Verb(requests.relate)
-    unrelate = Verb(requests.unrelate)
-    links = Verb(requests.links)
-    graph = Verb(requests.graph)
-    changes = Verb(requests.changes)
-    history = Verb(requests.history)
-    restore = Verb(requests.restore)
-    journal = Verb(requests.journal)
-    status = Verb(requests.status)
-    health = Verb(requests.health)
-    rebuild = Verb(requests.rebuild)
-    reload = Verb(requests.reload)
-    embed = Verb(requests.embed)
-    pin = Verb(requests.pin)
-    unpin = Verb(requests.unpin)
-    events = Stream(requests.events)
 
     def __init__(
         self, socket_path: str | os.PathLike[str] | None = None, vault: str | None = None, timeout: float = TIMEOUT_S

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, Self, TypeVar, cast
 
-from wikimem.api import calls, requests
+from wikimem.api import calls
 from wikimem.api.calls import Call
 from wikimem.api.checks import check_params
 from wikimem.api.operations import Operations
@@ -18,7 +18,7 @@ from wikimem.api.requests import Prepared
 from wikimem.api.scanning import NoPages, Scanner
 from wikimem.api.settings import retrieval_settings
 from wikimem.api.stored_vectors import StoredVectors, open_stored
-from wikimem.api.verbs import Stream, Verb
+from wikimem.api.verbs import Verbs
 from wikimem.api.warmth import Warmth
 from wikimem.config import Settings
 from wikimem.errors import HistoryUnavailable, NotRunning
@@ -40,34 +40,8 @@ NEEDS_DAEMON: Final = (
 )
 
 
-class LocalClient:
+class LocalClient(Verbs):
     """Calls performed here. `settings` as `wikimem.config.load` gives them. Not for several threads at once."""
-
-    retrieve = Verb(requests.retrieve)
-    item = Verb(requests.item)
-    put_item = Verb(requests.put_item)
-    remove_item = Verb(requests.remove_item)
-    items = Verb(requests.items)
-    categories = Verb(requests.categories)
-    diary_append = Verb(requests.diary_append)
-    diary = Verb(requests.diary)
-    related = Verb(requests.related)
-    relate = Verb(requests.relate)
-    unrelate = Verb(requests.unrelate)
-    links = Verb(requests.links)
-    graph = Verb(requests.graph)
-    changes = Verb(requests.changes)
-    history = Verb(requests.history)
-    restore = Verb(requests.restore)
-    journal = Verb(requests.journal)
-    status = Verb(requests.status)
-    health = Verb(requests.health)
-    rebuild = Verb(requests.rebuild)
-    reload = Verb(requests.reload)
-    embed = Verb(requests.embed)
-    pin = Verb(requests.pin)
-    unpin = Verb(requests.unpin)
-    events = Stream(requests.events)
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
