@@ -24,7 +24,7 @@ from wikimem.config_tables import (
     Value,
     WatchSettings,
 )
-from wikimem.config_vaults import Choice, choose, is_vault, read_user_file, require_vault
+from wikimem.config_vaults import Choice, choose, is_closed, is_vault, read_user_file, require_vault
 from wikimem.errors import ConfigError
 from wikimem.pages.layout import Layout, layout_from_obsidian, obsidian_problems
 from wikimem.text.problems import Problem
@@ -39,6 +39,7 @@ __all__ = [
     "RetrievalOptions",
     "Settings",
     "WatchSettings",
+    "is_closed",
     "is_vault",
     "load",
     "require_vault",
@@ -136,7 +137,7 @@ def daily_note_problems(root: Path) -> list[tuple[str, Problem]]:
 
 
 def _travelling(root: Path, user_file: Path | None) -> Flat:
-    if root.is_dir() and not os.access(root, os.X_OK):
+    if is_closed(root):
         # The folder is closed, not its settings: `require_vault` says so, and a running daemon goes on answering.
         return {}
     return read_vault_tables(root / VAULT_FILE, user_file)

@@ -1,6 +1,7 @@
 """Which vault is meant: a configured name, a path, the surroundings of the working directory, or the default."""
 
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,6 +85,16 @@ def is_vault(path: Path) -> bool:
     """Whether the folder looks like a vault: it holds `wiki/` or `wikimem.toml`."""
     try:
         return (path / "wiki").is_dir() or (path / VAULT_FILE).is_file()
+    except OSError:
+        return False
+
+
+def is_closed(path: Path) -> bool:
+    """Whether a folder is there that may not be entered, or lies in one (then nobody can tell that it is there)."""
+    try:
+        return stat.S_ISDIR(path.stat().st_mode) and not os.access(path, os.X_OK)
+    except PermissionError:
+        return True
     except OSError:
         return False
 

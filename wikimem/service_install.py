@@ -1,5 +1,6 @@
 """Install a vault's daemon as a service of the user, in an order that can be run again after it was cut short."""
 
+import contextlib
 import os
 import socket
 from collections.abc import Callable, Mapping
@@ -21,15 +22,17 @@ def install(plan: Plan, *, env: Mapping[str, str], run: Run = run, say: Say) -> 
     before = user_manager.unit_state(service_of(name), run=run)
     if before is None or before.active != "active":
         _refuse_other_daemon(plan, env=env, run=run)
+    changed = _write_units(plan, say)
+    user_manager.tell(*plan.commands[0], run=run)
+    _require_found(plan, changed, run=run)
+    if before is None or before.active != "active":
         _take_history_along(plan, say)
     for folder in plan.made:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if plan.config is not None:
         replace_file(plan.config_file, plan.config, new_mode=0o600)
         say(f"added [vaults.{name}] to {plan.config_file}")
-    changed = _write_units(plan, say)
-    for command in plan.commands[:2]:
-        user_manager.tell(*command, run=run)
+    user_manager.tell(*plan.commands[1], run=run)
     if before is not None and before.active == "active":
         # The new files and, after an upgrade, the new code. Clients wait in the socket's backlog meanwhile.
         if service_units.SOCKET in changed:
@@ -94,6 +97,24 @@ def _write_units(plan: Plan, say: Say) -> set[str]:
             changed.add(str(stale.relative_to(plan.folder)))
             say(f"removed {stale}")
     return changed
+
+
+def _require_found(plan: Plan, changed: set[str], *, run: Run) -> None:
+    """Raise `ConfigError`, and take the new files away, unless systemd looks where they were written."""
+    state = user_manager.unit_state(socket_of(plan.instance.name), run=run)
+    if state is None or state.load != "not-found":
+        return
+    for file in sorted(changed, reverse=True):
+        (plan.folder / file).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            (plan.folder / file).parent.rmdir()
+    for empty in (plan.folder, plan.folder.parent):
+        with contextlib.suppress(OSError):
+            empty.rmdir()
+    raise ConfigError(
+        f"the systemd of this user does not look into {plan.folder}",
+        hint="XDG_DATA_HOME or HOME is another one there: unset it here, see `systemctl --user show-environment`",
+    )
 
 
 def _start(*command: str, name: str, run: Run) -> None:

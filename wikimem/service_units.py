@@ -65,7 +65,7 @@ def check_name(name: str) -> str:
     Raises `InvalidInput`. A path as instance name would make a socket path that is too long, full of `\x20`.
     """
     if not VAULT_NAME.fullmatch(name):
-        hint = "letters, digits, `-`, `_` and `.`, at most 64, as in `wikimem service install notes ~/notes`"
+        hint = "letters (a to z), digits, `-`, `_` and `.`, at most 64, as in `wikimem service install notes ~/notes`"
         raise InvalidInput(f"{name!r} is no name for a vault", hint=hint)
     return name
 
@@ -111,6 +111,7 @@ def vault_dropin(instance: Instance) -> str:
             "# Put settings of your own into another file: `systemctl --user edit` makes one.",
             "[Service]",
             *(f"Environment={quoted(f'{name}={value}')}" for name, value in variables.items()),
+            *_variable_files(instance),
             f"ReadWritePaths={' '.join(writable)} -%t/wikimem",
             "ExecStart=",
             # -P: a file called `click.py` in the home, where user services start, must not be imported.
@@ -120,6 +121,15 @@ def vault_dropin(instance: Instance) -> str:
             "",
         ]
     )
+
+
+def _variable_files(instance: Instance) -> list[str]:
+    """Return lines for the files of variables beside the configuration, where the units' own `%E` is another folder."""
+    config = instance.variables.get("XDG_CONFIG_HOME")
+    if config is None:
+        return []
+    # No quotes here either.
+    return [f"EnvironmentFile=-{_literal(config)}/wikimem/{name}" for name in ("env", "%i.env")]
 
 
 def key_dropin(key_file: Path) -> str:
@@ -140,7 +150,7 @@ _SHARED_TMP = (
 def _literal(text: str) -> str:
     if _UNQUOTABLE.search(text):
         hint = "rename it: systemd cannot read control characters, nor names that are not UTF-8"
-        raise InvalidInput(f"{text!r} cannot stand in a unit file", hint=hint)
+        raise InvalidInput(f"{text.removeprefix('-')!r} cannot stand in a unit file", hint=hint)
     return text.replace("%", "%%")
 
 

@@ -60,7 +60,7 @@ def _serve(vault: str | None, passed: Listener | None, announcement: str) -> int
         return config.load(vault, env=os.environ, cwd=Path.cwd(), require=False)
 
     settings = load()
-    if settings.path.is_dir() or passed is None:
+    if passed is None or config.is_closed(settings.path) or settings.path.is_dir():
         # A folder that is not there yet (a disk that is not mounted) is waited for, under a supervisor.
         config.require_vault(settings.path, configured=settings.configured)
     key = None

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.nobody import as_nobody, folder_of_nobody
 from wikimem import config_tables
 from wikimem.config import Settings, load, require_vault, vault_layout
 from wikimem.config_endpoint import embeddings_key, shown_address
@@ -338,3 +339,18 @@ def test_a_key_that_is_not_where_it_should_be_is_an_error(tmp_path: Path) -> Non
     ):
         with pytest.raises(ConfigError):
             embeddings_key(settings, env={"HOME": str(tmp_path)}, base=tmp_path)
+
+
+def test_a_vault_in_a_folder_that_nobody_lets_one_into_is_closed_and_no_fault() -> None:
+    with folder_of_nobody() as base:
+        vault = base / "locked/vault"
+
+        def look() -> None:
+            (vault / "wiki").mkdir(parents=True)
+            (base / "locked").chmod(0)
+            env = {"HOME": str(base), "XDG_RUNTIME_DIR": str(base)}
+            assert load(str(vault), env=env, cwd=base, require=False).path == vault
+            with pytest.raises(VaultError, match="Permission denied"):
+                load(str(vault), env=env, cwd=base)
+
+        as_nobody(look)

@@ -59,6 +59,18 @@ def test_nothing_is_announced_by_a_daemon_that_is_refused(served: Served) -> Non
         assert second.returncode == 75
 
 
+def test_nothing_to_paste_is_written_into_a_journal(served: Served) -> None:
+    reading, writing = os.pipe()
+    journal = os.fstat(writing)
+    served.extra = {"JOURNAL_STREAM": f"{journal.st_dev}:{journal.st_ino}"}
+    served.process = serve(served, writing)
+    os.close(writing)
+    served.wait_ready()
+    assert served.stop() == 0
+    with os.fdopen(reading, "rb") as told:
+        assert told.read() == b""
+
+
 def test_a_reader_that_has_left_stops_no_daemon(served: Served) -> None:
     reading, writing = os.pipe()
     os.close(reading)

@@ -23,6 +23,7 @@ class Systemd:
         self.told: list[str] = []
         self.active: set[str] = set()
         self.refuses: dict[str, Ran] = {}
+        self.load = "loaded"
 
     def __call__(self, command: Sequence[str]) -> Ran:
         words = [word for word in command if word not in ("systemctl", "--user", "--no-pager")]
@@ -30,7 +31,7 @@ class Systemd:
             return Ran(0, '{"MESSAGE": "config.toml: unknown key `colour`"}\n', "")
         if words[0] == "show":
             state = "active" if words[1] in self.active else "inactive"
-            return Ran(0, f"LoadState=loaded\nActiveState={state}\nExecMainStatus=78\n", "")
+            return Ran(0, f"LoadState={self.load}\nActiveState={state}\nExecMainStatus=78\n", "")
         self.told.append(" ".join(words))
         if words[0] in self.refuses:
             return self.refuses[words[0]]
@@ -107,6 +108,9 @@ def test_planning_and_printing_change_nothing(home: Home) -> None:
         ("enable", "wikimem@notes.socket", "wikimem@notes.service"),
         ("start", "wikimem@notes.socket", "wikimem@notes.service"),
     )
+    assert sorted(home.root.rglob("*")) == before
+    home.install()
+    before = sorted(home.root.rglob("*"))
     service_remove.uninstall_steps("notes", purge=True, env=home.env)
     assert sorted(home.root.rglob("*")) == before
 
@@ -276,6 +280,78 @@ def test_uninstalling_what_is_not_there_says_what_is(home: Home) -> None:
     with pytest.raises(NotFound, match="no service is installed for a vault work") as caught:
         home.uninstall("work")
     assert caught.value.hint == "installed here: notes"
+
+
+def test_a_systemd_that_looks_elsewhere_is_told_of_and_nothing_is_left(home: Home) -> None:
+    home.env["XDG_DATA_HOME"] = str(home.root / "data")
+    home.systemd.load = "not-found"
+    before = sorted(home.root.rglob("*"))
+    with pytest.raises(ConfigError, match="does not look into") as caught:
+        home.install()
+    assert "XDG_DATA_HOME" in caught.value.hint
+    assert [path for path in home.root.rglob("*") if path not in before] == [home.root / "data"]
+    assert home.systemd.told == ["daemon-reload"]
+
+
+def test_what_systemd_cannot_disable_is_taken_out_all_the_same(home: Home) -> None:
+    home.install()
+    wants = home.root / ".config/systemd/user/default.target.wants"
+    wants.mkdir(parents=True)
+    (wants / "wikimem@notes.service").symlink_to(home.units / "wikimem@.service")
+    home.systemd.refuses["disable"] = Ran(1, "", "Unit file wikimem@notes.socket does not exist.\n")
+    home.systemd.active.clear()
+    home.uninstall()
+    assert not home.units.exists()
+    assert not (home.root / ".config/systemd").exists()
+
+
+def test_a_service_that_goes_on_running_is_said_and_can_be_uninstalled_again(home: Home) -> None:
+    home.install()
+    wants = home.root / ".config/systemd/user/sockets.target.wants"
+    wants.mkdir(parents=True)
+    (wants / "wikimem@notes.socket").symlink_to(home.units / "wikimem@.socket")
+    home.systemd.refuses["disable"] = home.systemd.refuses["stop"] = Ran(1, "", "Connection timed out\n")
+    with pytest.raises(WikimemError, match="could not be stopped: Connection timed out"):
+        home.uninstall()
+    home.systemd.refuses.clear()
+    home.uninstall()
+    assert not home.units.exists()
+
+
+def test_no_client_starts_the_units_while_they_are_taken_out(home: Home) -> None:
+    home.install()
+    installed: list[bool] = []
+    told = home.systemd
+
+    def watched(command: Sequence[str]) -> Ran:
+        installed.append(is_installed("notes", home.env))
+        return told(command)
+
+    service_remove.uninstall("notes", purge=False, env=home.env, run=watched, say=home.said.append)
+    assert not any(installed)
+
+
+def test_a_configuration_that_cannot_be_read_keeps_nothing_else_from_going(home: Home) -> None:
+    home.install()
+    home.config.write_text(home.config.read_text() + "broken = [\n")
+    home.uninstall(purge=True)
+    assert not home.units.exists()
+    assert not (home.root / ".local/state/wikimem").exists()
+    assert any(line.startswith("left: [vaults.notes]") and "not valid TOML" in line for line in home.said)
+
+
+def test_a_purge_takes_the_locks_of_folders_that_are_gone_with_the_last_vault(home: Home) -> None:
+    (home.root / "work/wiki").mkdir(parents=True)
+    home.install()
+    home.install("work", "work")
+    locks = home.root / ".local/state/wikimem/locks"
+    locks.mkdir()
+    for name in ("absent-notes.daemon", "absent-work.daemon", "1-2.daemon"):
+        (locks / name).touch()
+    home.uninstall(purge=True)
+    assert sorted(file.name for file in locks.iterdir()) == ["1-2.daemon", "absent-work.daemon"]
+    home.uninstall("work", purge=True)
+    assert not locks.parent.exists()
 
 
 def test_what_the_person_edited_for_the_unit_is_left_and_named(home: Home) -> None:

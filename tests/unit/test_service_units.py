@@ -90,6 +90,13 @@ def test_what_the_shell_sets_is_set_for_the_daemon_too() -> None:
     assert 'Environment="XDG_STATE_HOME=/data/my state"\n' in text
 
 
+def test_the_variables_beside_the_configuration_are_read_where_the_shell_has_it_elsewhere() -> None:
+    text = vault_dropin(instance(variables={"XDG_CONFIG_HOME": "/home/me/my 5% cfg"}))
+    assert "EnvironmentFile=-/home/me/my 5%% cfg/wikimem/env\n" in text
+    assert "EnvironmentFile=-/home/me/my 5%% cfg/wikimem/%i.env\n" in text
+    assert "EnvironmentFile" not in vault_dropin(instance())
+
+
 def test_the_sandbox_and_the_key_have_files_of_their_own() -> None:
     own = "wikimem@notes.service.d"
     assert set(written(instance(), sandbox=False)) == {SERVICE, SOCKET, f"{own}/10-vault.conf"}

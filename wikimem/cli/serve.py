@@ -42,8 +42,19 @@ def serve(log_level: str, vault: str | None, *, as_json: bool) -> None:
         raise
     if not activated:
         _refuse_second(settings)
-    announcement = _announcement(settings, as_json=as_json)
+    # Nobody pastes out of a journal; what is asked for as JSON is a program's.
+    announced = as_json or not (activated or _logs_to_the_journal())
+    announcement = _announcement(settings, as_json=as_json) if announced else ""
     _become(settings.called, log_level, announcement)
+
+
+def _logs_to_the_journal() -> bool:
+    """Whether standard output is the journal's, as systemd sets it up for a service."""
+    try:
+        found = os.fstat(1)
+    except OSError:
+        return False
+    return os.environ.get("JOURNAL_STREAM") == f"{found.st_dev}:{found.st_ino}"
 
 
 def _refuse_second(settings: Settings) -> None:

@@ -112,13 +112,13 @@ def reload(name: str) -> None:
 
 @service.command()
 @click.argument("name", required=False)
-@click.option("-n", "--lines", default=50, show_default=True, help="How many lines.")
+@click.option("-n", "--lines", type=click.IntRange(min=0), default=50, show_default=True, help="How many lines.")
 @click.option("-f", "--follow", is_flag=True, help="Go on printing as lines come.")
 @click.option("--since", metavar="TIME", help="From when, as journalctl takes it: `-1h`, `today`.")
 @json_option
 def logs(name: str | None, lines: int, follow: bool, since: str | None, as_json: bool) -> None:
     """Show the journal of the service of NAME (of the vault around you)."""
-    chosen = name or settings_for(None).name
+    chosen = check_name(name) if name else settings_for(None).name
     journalctl = shutil.which("journalctl")
     if journalctl is None:
         raise Unreachable("there is no journal here (no `journalctl`)", hint="`wikimem serve` logs to standard error")
@@ -187,7 +187,8 @@ def _state_of(name: str, env: dict[str, str]) -> dict[str, Any]:
         "enabled": state.enabled if state else "",
         "pid": state.main_pid if state else 0,
         "restarts": state.restarts if state else 0,
-        "status": state.status_text if state else "",
+        # What a process that was stopped had said last says nothing of now.
+        "status": state.status_text if state and state.active != "inactive" else "",
         "socket": socket_state.active if socket_state else "unknown",
         "sandbox": (folder / SANDBOX).is_file(),
         # Only of a running one: a connection to the socket alone would start the daemon.

@@ -7,7 +7,7 @@ import click
 from wikimem.cli.connection import answers
 from wikimem.cli.options import json_option
 from wikimem.cli.output import print_json, print_table, print_text
-from wikimem.config import load
+from wikimem.config import is_closed, load
 from wikimem.config_vaults import read_user_file
 from wikimem.errors import ConfigError
 
@@ -45,4 +45,4 @@ def _state(name: str) -> str:
         return "broken"
     if answers(settings):
         return "running"
-    return "stopped" if settings.path.is_dir() else "missing"
+    return "stopped" if is_closed(settings.path) or settings.path.is_dir() else "missing"
