@@ -129,11 +129,11 @@ class FakeDuty:
 
     def __init__(self, root: Path, *, watches: int = 1_000_000) -> None:
         self._root = root
-        self._watches = watches
+        self.room = watches
         self.made: list[SnapshotWatcher] = []
 
     def __call__(self) -> Choice:
-        self.made.append(SnapshotWatcher(self._root, watches=self._watches))
+        self.made.append(SnapshotWatcher(self._root, watches=self.room))
         return Choice(self.made[-1])
 
     @property

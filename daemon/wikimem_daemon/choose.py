@@ -27,11 +27,15 @@ LOCAL = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A watcher that is ready to `start`, and why it is not the best one (empty: it is)."""
+    """A watcher that is ready to `start`, and why it is not the best one (empty: it is).
+
+    `passing`: the best one may be possible later.
+    """
 
     watcher: Watcher
     reason: str = ""
     hint: str = ""
+    passing: bool = False
 
 
 def file_system(path: Path, mounts: str | None = None) -> str:
@@ -88,7 +92,7 @@ def choose(
 def fall_back(root: Path, error: CannotWatch, *, poll_s: float, make: "Makers | None" = None) -> Choice:
     """Return a polling watcher in place of one that cannot see everything."""
     makers = make or Makers()
-    return Choice(makers.polling(root, poll_s), error.reason, error.hint)
+    return Choice(makers.polling(root, poll_s), error.reason, error.hint, error.passing)
 
 
 def check_device(place: Path) -> None:

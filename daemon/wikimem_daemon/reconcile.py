@@ -129,7 +129,7 @@ class Reconciler:
             ts=self._ts,
             finished=self._compared,
         )
-        self._retry_at = self._retry_s = 0.0
+        self._retry_at = self._retry_s = self._watch_again_at = 0.0
         self._mounts = MountWatch()
         self._moved = asyncio.Event()
         self._surveys = Surveys(self._disk, self._surveyor, self._compare_surveyed)
@@ -161,6 +161,7 @@ class Reconciler:
             # There may have been a first life that ended before it was kept: what it saw cannot be compared with.
             self.feed.begin_anew()
         self._vigil.begin(asyncio.get_running_loop(), self._root_identity())
+        self._watch_again_at = self._clock.monotonic() + self._scan_interval_s
         self._compare_all("start")
         self._alarm.arm()
 
@@ -435,6 +436,7 @@ class Reconciler:
             self._compare_all("start")  # the first one did not come to its end
         elif not self.partial and now - self._comparisons.last.at >= self._scan_interval_s:
             self._compare_all("timer")
+        self._watch_again(now)
         if self._mounts.changed():
             self._tree.note_places()
         self._drain()
@@ -445,6 +447,13 @@ class Reconciler:
         elif not self.partial and self._consequences.tell_due(len(self._mirror.entries)):
             self._saver.schedule()
         self._moved.set()
+
+    def _watch_again(self, now: float) -> None:
+        """Look from time to time whether the kernel has watches again; not while a survey answers for the disk."""
+        if now >= self._watch_again_at and not (self._surveys.running or len(self._work)):
+            self._watch_again_at = now + self._scan_interval_s
+            if self._vigil.watch_again(self._tree.folders):
+                self._compare_all("watches-again")
 
     def _retry_held(self, now: float) -> None:
         """Look again at what is withheld, less and less often: usually an event tells."""

@@ -94,6 +94,11 @@ class Tree:
             return None
 
     @property
+    def folders(self) -> list[str]:
+        """The folders that are read."""
+        return list(self._folders)
+
+    @property
     def problems(self) -> dict[str, Problem]:
         """The findings about links, by path."""
         return dict(self._links.problems)

@@ -5,7 +5,8 @@ A root that goes and comes back, and a kernel that runs out of watches, are stat
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -63,11 +64,21 @@ class Vigil:
         elif self._is_hollow():
             self.lose("it is empty where there were notes; is it mounted?")
         else:
+            what = self._what_happened(identity)
             self._open(identity)
             if self.lost is None:
-                _log.warning("the vault %s is back; comparing everything", self._root)
+                _log.warning("%s; comparing everything", what)
                 return "returned"
         return "lost"
+
+    def _what_happened(self, identity: Inode) -> str:
+        if self.lost is not None:
+            return f"the vault {self._root} is back"
+        # Both happen without a moment in which we saw no folder there.
+        moved = identity == self._identity
+        return (
+            f"the vault {self._root} was moved away and back" if moved else f"another folder lies at {self._root} now"
+        )
 
     def lose(self, why: str) -> None:
         """Take the root for gone: what is known is kept."""
@@ -81,6 +92,31 @@ class Vigil:
         self.close()
         self.choice = self._fall_back(error)
         self._go_on_duty()
+
+    def watch_again(self, folders: Iterable[str]) -> bool:
+        """Say whether the best watcher is back on duty, where the kernel had run out of watches and has some again.
+
+        `folders` are all that is to be watched. After that everything is to be compared.
+        """
+        if self.lost is not None or self.choice is None or not self.choice.passing:
+            return False
+        choice = self._new_watcher()
+        if not choice.watcher.exact:
+            return False
+        try:
+            choice.watcher.start()
+            for folder in folders:
+                with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+                    choice.watcher.enter(folder)
+        except OSError:
+            choice.watcher.close()
+            return False
+        self.close()
+        self.choice, self.watcher = choice, choice.watcher
+        if self._loop is not None:
+            choice.watcher.attach(self._loop, self._wake)
+        _log.warning("there are watches again: by %s from now on", choice.watcher.mode)
+        return True
 
     def close(self) -> None:
         """Let go of the watcher."""

@@ -89,17 +89,22 @@ class Watcher(Protocol):
 
 
 class CannotWatch(OSError):
-    """A place cannot be watched so that every write is seen: `reason` says why, `hint` what to do about it."""
+    """A place cannot be watched so that every write is seen: `reason` says why, `hint` what to do about it.
 
-    def __init__(self, reason: str, hint: str) -> None:
+    `passing`: it may be possible later.
+    """
+
+    def __init__(self, reason: str, hint: str, *, passing: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         self.hint = hint
+        self.passing = passing
 
 
 def watches_exhausted(setting: str) -> CannotWatch:
     """Return what is raised when a limit of the kernel is used up; `setting` is the one to raise."""
     return CannotWatch(
         f"the kernel has no inotify watches left ({setting})",
-        f"raise it, for example: sudo sysctl {setting}=524288, then restart the daemon",
+        f"raise it, for example: sudo sysctl {setting}=524288; the daemon tries again by itself",
+        passing=True,
     )

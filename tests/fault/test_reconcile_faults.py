@@ -174,6 +174,29 @@ def test_a_kernel_without_watches_is_polled_and_status_says_how_to_raise_them(tm
     asyncio.run(run())
 
 
+def test_a_kernel_that_has_watches_again_is_asked_by_the_timer(tmp_path: Path) -> None:
+    async def run() -> None:
+        root = new_vault(tmp_path)
+        (root / "wiki/a.md").write_text("## sea\n\nfirst\n")
+        duty = FakeDuty(root, watches=2)
+        async with living(root, tmp_path / "state.db", new_watcher=duty, scan_interval_s=30) as life:
+            assert life.reconciler.status().mode == "polling"
+            await life.after(31)
+            assert life.reconciler.status().mode == "polling", "there are none yet"
+            duty.room = 3
+            await life.after(31)
+            await life.until(lambda: life.reconciler.status().mode == "inotify")
+            assert life.reconciler.status().fallback == ""
+            life.write("wiki/a.md", "## sea\n\nsecond\n")
+            assert await life.texts() == {"a:sea": "second"}
+            (root / "wiki/b").mkdir()
+            life.write("wiki/b/c.md", "## hill\n\nthird\n")
+            assert await life.texts() == {"a:sea": "second", "b/c:hill": "third"}
+            assert life.reconciler.status().mode == "polling", "a fourth folder is one too many again"
+
+    asyncio.run(run())
+
+
 def test_a_kernel_that_runs_out_of_watches_later_is_polled_from_then_on(tmp_path: Path) -> None:
     async def run() -> None:
         root = new_vault(tmp_path)

@@ -1,9 +1,15 @@
 """What is printed: nothing of a note reaches the terminal as an order."""
 
+from types import SimpleNamespace
+from typing import cast
+
 import click
 import pytest
 
+from wikimem.api.protocol import StatusAnswer
 from wikimem.cli import output
+from wikimem.cli.status import _tell
+from wikimem.config import Settings
 from wikimem.errors import Conflict, NotFound
 
 
@@ -62,3 +68,17 @@ def test_an_answer_that_is_not_fresh_is_never_shown_as_one(capsys: pytest.Captur
     assert capsys.readouterr().err == "wikimem: this answer may lack recent edits: wiki/ cannot be read\n  mount it\n"
     output.note_staleness({"fresh": False, "degraded": []})
     assert "still being read" in capsys.readouterr().err
+
+
+def test_status_says_why_the_best_watcher_is_not_on_duty_and_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    off = {"count": 0, "pending": 0, "model": "", "dim": 0, "state": "off"}
+    watch = {"mode": "polling", "compared_at": None, "compared_by": None, "fallback": "none left", "hint": "raise it"}
+    idle = {"state": "idle", "detail": ""}
+    answer: dict[str, object] = {
+        "state": "ok", "partial": False, "vault": "v", "path": "v", "items": 0, "files": 0, "watch": watch,
+        "write_mode": "lease", "vectors": off, "links": {"unresolved": 0, "ambiguous": 0}, "rebuild": idle,
+        "retrieves": {"count": 0, "embedding_used": 0}, "embed": idle, "restart_needed": False, "rss_bytes": 0,
+        "pid": 1, "uptime_s": 0.0, "version": "0", "degraded": [], "problems": [], "problems_total": 0,
+    }  # fmt: skip
+    _tell(cast("StatusAnswer", answer), cast("Settings", SimpleNamespace(socket_path="v.sock")))
+    assert "because none left" in capsys.readouterr().out
