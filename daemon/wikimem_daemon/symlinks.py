@@ -1,6 +1,7 @@
 """Symbolic links in the vault: followed once inside it, not read outside it, loops and dangling ones named."""
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 from wikimem.text.problems import Problem
@@ -15,7 +16,10 @@ class Symlinks:
     def __init__(self, disk: DiskView, is_read_anyway: Callable[[str, Kind], bool]) -> None:
         self._disk = disk
         self._is_read_anyway = is_read_anyway
+        # Which link a target is read by, and the reverse. Some vaults are made of thousands of links.
         self._taken: dict[str, str] = {}
+        self._targets: dict[str, str] = {}
+        self._in_folder: defaultdict[str, set[str]] = defaultdict(set)
         self.problems: dict[str, Problem] = {}
 
     def resolve(self, path: str) -> Follow:
@@ -24,6 +28,7 @@ class Symlinks:
         target = self._disk.target(path)
         if target.kind == Kind.MISSING and not target.shown:
             return "no"  # the link itself is gone
+        self._in_folder[path.rpartition("/")[0]].add(path)
         problem = _problem(target)
         if problem is not None:
             self.problems[path] = problem
@@ -32,34 +37,47 @@ class Symlinks:
         if target.kind == Kind.SPECIAL or self._is_read_anyway(inside, target.kind) or self._is_taken(inside):
             return "no"
         self._taken[inside] = path
+        self._targets[path] = inside
         return "folder" if target.kind == Kind.FOLDER else "file"
 
     def knows(self, path: str) -> bool:
         """Say whether there was a link at `path`."""
-        return path in self.problems or path in self._taken.values()
+        return path in self.problems or path in self._targets
 
     def target_of(self, path: str) -> str | None:
         """Return the real path, relative to the root, that a followed link leads to."""
-        return next((inside for inside, link in self._taken.items() if link == path), None)
+        return self._targets.get(path)
 
     def is_below_link(self, folder: str) -> bool:
         """Say whether a folder is reached through a followed link."""
-        return any(folder == link or folder.startswith(f"{link}/") for link in self._taken.values())
+        return any(one in self._targets for one in _with_parents(folder))
 
     def forget(self, path: str) -> None:
         """Let another link to the same target be followed."""
         self.problems.pop(path, None)
-        self._taken = {inside: link for inside, link in self._taken.items() if link != path}
+        inside = self._targets.pop(path, None)
+        if inside is not None:
+            del self._taken[inside]
+        self._in_folder[path.rpartition("/")[0]].discard(path)
 
     def prune(self, folder: str, names: frozenset[str]) -> None:
         """Forget the links of a folder that are not among its names."""
-        for path in [*self.problems, *self._taken.values()]:
-            place, _, name = path.rpartition("/")
-            if place == folder and name not in names:
+        if folder not in self._in_folder:
+            return
+        for path in list(self._in_folder[folder]):
+            if path.rpartition("/")[2] not in names:
                 self.forget(path)
+        if not self._in_folder[folder]:
+            del self._in_folder[folder]
 
     def _is_taken(self, inside: str) -> bool:
-        return any(inside == taken or inside.startswith(f"{taken}/") for taken in self._taken)
+        return any(one in self._taken for one in _with_parents(inside))
+
+
+def _with_parents(path: str) -> Iterator[str]:
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
 
 
 def _problem(target: Target) -> Problem | None:
