@@ -136,6 +136,7 @@ class Writer:
         `plan` is called again with the editor's bytes when one saved in between; what it raises ends the write, and
         a plan that changes nothing writes nothing. Raises `StorageError` with the old bytes in place, `TryAgain`.
         """
+        kept: dict[PriorText, int] = {}
         with self.locked():
             for _ in range(MAX_REDOS):
                 self._around.settle(path)
@@ -146,7 +147,7 @@ class Writer:
                 with self._notes:
                     finished = list(self._finished)
                 self._around.before_write(path, read.data if read else None, finished)
-                if self._once(path, planned, read, key):
+                if self._once(path, planned, read, key, kept):
                     self.note_change(path)
                     _report(path, planned.problems)
                     return planned
@@ -154,31 +155,40 @@ class Writer:
             f"{shown_path(path)} changes faster than it can be written", hint="close it in the other program, try again"
         )
 
-    def _once(self, path: str, planned: Planned, read: FileRead | None, key: str | None) -> bool:
-        """Try one write on the bytes that were read; False when they are no longer there."""
-        journal = self._around.journal if planned.entry is not None else None
-        noted, write_id = self._note(path, planned, read, journal, key)
+    def _once(
+        self, path: str, planned: Planned, read: FileRead | None, key: str | None, kept: dict[PriorText, int]
+    ) -> bool:
+        """Try one write on the bytes that were read; False when they are no longer there.
+
+        `kept` are the prior texts that its former tries have kept, with their ids; this one adds its own.
+        """
+        noted, write_id = self._note(path, planned, read, key, kept)
         try:
             self._put(path, planned, read)
         except Stale:
-            self._forget(noted, write_id)
+            # What was kept for it stays: an editor has just replaced that text, and whoever saw it may have found it
+            # kept already.
+            self._around.write_log.cancel(write_id)
             return False
         except BaseException as error:
             self._after_failure(error)
             raise
         with self._notes:
             self._finished.append(write_id)
+        journal = self._around.journal
         if journal is not None and noted.line is not None:
             self._append(journal, noted.line)
         return True
 
     def _note(
-        self, path: str, planned: Planned, read: FileRead | None, journal: Journal | None, key: str | None
+        self, path: str, planned: Planned, read: FileRead | None, key: str | None, kept: dict[PriorText, int]
     ) -> tuple[NotedWrite, int]:
+        journal = self._around.journal if planned.entry is not None else None
         size = journal.prepare() if journal is not None else 0
         state_history, write_log = self._around.history, self._around.write_log
         with write_log.transaction():
-            kept = state_history.record_many(planned.prior)
+            prior = [text for text in planned.prior if text not in kept]
+            kept |= zip(prior, state_history.record_many(prior), strict=True)
             noted = NotedWrite(
                 id=0,
                 ts=self.now().isoformat(timespec="seconds"),
@@ -190,7 +200,7 @@ class Writer:
                 prior_hash=planned.prior_hash,
                 line=render_line(planned.entry) if planned.entry is not None else None,
                 journal_size=size,
-                history=tuple(kept),
+                history=tuple(kept[text] for text in planned.prior),
                 key=key,
             )
             with self._notes:
@@ -211,11 +221,6 @@ class Writer:
             self._recovered = False
         else:
             self.journal_fault = None
-
-    def _forget(self, noted: NotedWrite, write_id: int) -> None:
-        with self._around.write_log.transaction():
-            self._around.history.forget(noted.history)
-            self._around.write_log.cancel(write_id)
 
     def _after_failure(self, error: BaseException) -> None:
         """Decide a write that failed at a step: nearly always it did not happen, but only the disk knows."""
