@@ -239,6 +239,7 @@ class Consequences:
             if one.path in batch.told:
                 batch.changes.append((self._change(item_id, "add", one.item, None, batch.causes[one.path]), None))
                 self._remember(item_id, one)
+                self._note_birth(item_id, batch.causes[one.path])
         for held, effect, _ in batch.removed:
             if held.id in self._gone:
                 self._went(held, effect.cause, batch)
@@ -261,9 +262,8 @@ class Consequences:
 
         The store keeps what its own writes replace, but not what was gone from the file by then: that is kept here.
         """
-        now = self._now()
-        age = now - self._young.get(held.id, float("-inf"))
-        self._young[held.id] = now
+        age = self._now() - self._young.pop(held.id, float("-inf"))
+        self._note_birth(held.id, cause)
         renamed = held.item.address != item.address
         if not renamed and cause != "api":
             self.unsaved.undone.append(Undone(held.path, Gone(item.address, held.item.hash, item.hash)))
@@ -340,7 +340,10 @@ class Consequences:
         if len(self._recent) < _MAX_REMEMBERED:
             self._recent[item_id] = _Recent(item_id, one.path, one.item, self._now() + GRACE_SHORTENED_S)
             self._recent_by_text.setdefault(one.item.content, set()).add(item_id)
-        if len(self._young) < _MAX_REMEMBERED:
+
+    def _note_birth(self, item_id: str, cause: Cause) -> None:
+        """Remember when a text came, if somebody may be typing it: what an agent wrote is a version from the start."""
+        if cause != "api" and len(self._young) < _MAX_REMEMBERED:
             self._young[item_id] = self._now()
 
     def _tell_removed(self, held: Held, cause: Cause) -> None:

@@ -314,6 +314,27 @@ def test_a_text_that_went_on_disk_is_kept_when_its_name_is_written_again_before_
     asyncio.run(run())
 
 
+def test_an_agents_text_is_no_moment_of_somebodys_typing(tmp_path: Path) -> None:
+    async def run() -> None:
+        own = OwnWrites()
+        async with living(new_vault(tmp_path), tmp_path / "state.db", own=own) as life:
+            for earlier in ("", "## sea\n\nnothing yet\n"):
+                life.write("wiki/a.md", earlier)
+                await life.fresh()
+                data = f"## sea\n\nat 3 o'clock{earlier and ' again'}, {LONG}\n"
+                own.expect("wiki/a.md", bytes_hash(data.encode()))
+                life.write("wiki/a.md", data)
+                life.reconciler.note_write("wiki/a.md")
+                life.write("wiki/a.md", data.replace("3", "5"))
+                await life.fresh()
+            expected = [f"at 3 o'clock again, {LONG}", f"at 3 o'clock, {LONG}"]
+            await life.until(
+                lambda: [text for _, _, text in life.history("a:sea") if "at 3" in text] == expected, "the history"
+            )
+
+    asyncio.run(run())
+
+
 def test_a_renamed_items_history_is_found_under_its_new_address(tmp_path: Path) -> None:
     async def run() -> None:
         async with living(new_vault(tmp_path), tmp_path / "state.db") as life:

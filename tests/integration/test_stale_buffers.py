@@ -133,3 +133,25 @@ def test_a_purge_takes_the_text_of_a_recent_write_along(store: MemoryStore, tmp_
     assert store.versions("work:fresh").versions == ()
     store.close()
     assert not any(b"s3cret" in path.read_bytes() for path in (tmp_path / "state").rglob("*") if path.is_file())
+
+
+def test_a_text_that_a_save_took_is_kept_although_nobody_asks_or_writes_there_for_days(
+    store: MemoryStore, clock: Clock
+) -> None:
+    item = store.add("work", "fresh", "an agent's text")
+    save_old_buffer(store)
+    clock.now += timedelta(days=3)
+    store.add("other", "thing", "a text elsewhere")
+    assert store.history.holds(item.address, item.hash)
+
+
+def test_a_write_of_days_ago_stays_noted_while_its_file_cannot_be_read(store: MemoryStore, clock: Clock) -> None:
+    item = store.add("work", "fresh", "an agent's text")
+    note = store.root / "wiki/work.md"
+    note.rename(note.with_suffix(".away"))
+    note.mkdir()
+    clock.now += timedelta(days=3)
+    store.add("other", "thing", "a text elsewhere")
+    note.rmdir()
+    save_old_buffer(store)
+    assert [version.content for version in store.versions(item.address).versions] == ["an agent's text"]

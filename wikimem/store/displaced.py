@@ -84,7 +84,7 @@ def keep_unseen(
     An editor that had the file open before our write saves its old buffer over it: then our text is in no file, and
     nobody has put it into the history. `data` is the file now. Returns the writes whose texts were saved so.
     """
-    unseen = [write for write in log.unseen(path, ts, finished) if not _stands_in(data or b"", write)]
+    unseen = [write for write in log.unseen(path, finished) if not _stands_in(data or b"", write)]
     open_ = [write for write in unseen if write.text and not history.holds(write.address, write.text.hash)]
     live: set[str] = set()
     if open_ and data is not None:

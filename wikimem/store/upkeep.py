@@ -158,7 +158,7 @@ class Upkeep:
         return result
 
     def tidy(self) -> None:
-        """Do what is due: second looks at displaced files, and the history's caps once an hour."""
+        """Do what is due: second looks at displaced files, and once an hour the history's caps and old writes."""
         self.disk.tidy()
         now = self._clock()
         self._writes_since_caps += 1
@@ -167,6 +167,7 @@ class Upkeep:
             self._capped_at = datetime.fromisoformat(told) if told else datetime.min.replace(tzinfo=UTC)
         if self._writes_since_caps >= WRITES_BETWEEN_CAPS or now - self._capped_at >= TIME_BETWEEN_CAPS:
             self._writes_since_caps, self._capped_at = 0, now
+            self._forget_old_writes()
             self.history.enforce_caps(
                 now=now, is_live=Living(self.pages), max_bytes=self._caps.max_bytes, max_days=self._caps.max_days
             )
@@ -216,6 +217,15 @@ class Upkeep:
         """As in `Shelter`."""
         with contextlib.suppress(HistoryUnavailable):
             self.write_log.note_gone(path, name)
+
+    def _forget_old_writes(self) -> None:
+        """Forget what was written more than two days ago, after a look whether its texts are still in their files."""
+        write_log, ts = self.write_log, self._ts()
+        for path in write_log.expiring(ts):
+            with contextlib.suppress(OSError):
+                self.catch_up(path, self._current(path))
+                write_log.expire(ts, path)
+        write_log.expire(ts)
 
     def _current(self, path: str) -> bytes | None:
         try:

@@ -87,7 +87,6 @@ class WriteLog:
         """Note a write that is about to be done, and that those of `finished` are done; return its id."""
         with self._state.transaction() as connection:
             self._state.execute_many("UPDATE writes SET done = 1 WHERE id = ?", [(one,) for one in finished])
-            connection.execute("DELETE FROM writes WHERE ts < ? AND done = 1", (_oldest(write.ts),))
             marks = ", ".join("?" * 16)
             sql = f"INSERT INTO writes ({_COLUMNS}) VALUES ({marks})"  # noqa: S608 - our own columns
             return connection.execute(sql, _values(write)).lastrowid or 0
@@ -110,14 +109,25 @@ class WriteLog:
         sql = f"SELECT id, {_COLUMNS} FROM writes WHERE path = ? ORDER BY id"  # noqa: S608 - our own columns
         return [_write(row) for row in self._state.query(sql, (os.fsencode(path),))]
 
-    def unseen(self, path: str, now: str, finished: Collection[int] = ()) -> list[NotedWrite]:
-        """Return the finished writes of the last two days to a file whose text has not been seen to live on elsewhere.
+    def unseen(self, path: str, finished: Collection[int] = ()) -> list[NotedWrite]:
+        """Return the finished writes to a file whose text has not been seen to live on elsewhere.
 
         `finished` are those that are done without being noted so yet.
         """
-        sql = f"SELECT done, id, {_COLUMNS} FROM writes WHERE path = ? AND seen = 0 AND ts >= ? ORDER BY id"  # noqa: S608
-        rows = self._state.query(sql, (os.fsencode(path), _oldest(now)))
+        sql = f"SELECT done, id, {_COLUMNS} FROM writes WHERE path = ? AND seen = 0 ORDER BY id"  # noqa: S608
+        rows = self._state.query(sql, (os.fsencode(path),))
         return [_write(row[1:]) for row in rows if row[0] == 1 or row[1] in finished]
+
+    def expiring(self, now: str) -> list[str]:
+        """Return the files whose writes of more than two days ago are to be looked at before they are forgotten."""
+        sql = "SELECT DISTINCT path FROM writes WHERE ts < ? AND done = 1 AND seen = 0"
+        return [_path(path) for (path,) in self._state.query(sql, (_oldest(now),))]
+
+    def expire(self, now: str, path: str | None = None) -> None:
+        """Forget the writes of more than two days ago that need no other look, with a path all of those to it."""
+        looked_at = None if path is None else os.fsencode(path)
+        sql = "DELETE FROM writes WHERE ts < ? AND done = 1 AND (seen = 1 OR path = ?)"
+        self._state.execute(sql, (_oldest(now), looked_at))
 
     def mark_seen(self, ids: Iterable[int]) -> None:
         """Note that the texts of these writes are in the history by now, or were never texts."""
