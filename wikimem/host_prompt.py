@@ -48,6 +48,10 @@ _MOST_SAID = 40_000
 _CHARS_PER_TOKEN = 12
 """What a token (a word, or a CJK character) may measure on average: a line of base64 is one word of any length."""
 
+_MOST_NAME = 200
+_MOST_CONTENT = 10_000
+"""Characters of a name and of a content that may be meant; a memory is a few sentences under a few words."""
+
 _MAX_STARTS = 64
 _MOST_READ = 1_000_000
 """How many `[` of a reply are tried as the start of the array, and how many characters are read for it in all: this
@@ -196,7 +200,7 @@ def parse_extraction(reply: str) -> list[ExtractedItem]:
     """Return the items of the outermost JSON array in a reply; nothing when there is none or an empty one.
 
     Prose, code fences and stray brackets around the array are passed over. Elements that are no objects with three
-    non-empty strings are left out, the others stay.
+    non-empty strings, or whose strings no sane reply has, are left out, the others stay.
     """
     return [item for element in _outermost_array(reply) if (item := _item_of(element)) is not None]
 
@@ -233,7 +237,9 @@ def _item_of(element: object) -> ExtractedItem | None:
     parts = [element.get(key) for key in ("category", "name", "content")]
     # Half a surrogate pair (`\\ud83d` alone) is valid JSON and no text that can be written.
     texts = [replace_improper(part).strip() for part in parts if isinstance(part, str)]
-    return ExtractedItem(*texts) if len(texts) == len(parts) and all(texts) else None
+    if len(texts) != len(parts) or not all(texts) or len(texts[1]) > _MOST_NAME or len(texts[2]) > _MOST_CONTENT:
+        return None
+    return ExtractedItem(*texts)
 
 
 def _said(text: str) -> str:

@@ -242,6 +242,23 @@ def test_two_hooks_of_a_conversation_at_once_give_each_item_once(served: Served)
     assert "".join(told).count("Likes the sea") == 1
 
 
+def test_a_state_that_cannot_be_written_costs_a_repetition_and_no_memory(served: Served) -> None:
+    folder = state_of(served)
+    kept = folder.with_name("kept")
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.rename(kept)
+    folder.write_text("in the way", encoding="utf-8")
+    try:
+        for _ in range(2):
+            done = run(served, prompt("what about the sea?", "unkept"))
+            assert done.returncode == 0
+            assert "Likes the sea" in done.stdout
+            assert done.stderr.startswith("wikimem: what this conversation is given is not remembered")
+    finally:
+        folder.unlink()
+        kept.rename(folder)
+
+
 def state_of(served: Served) -> Path:
     return load(str(served.vault), env=served.env, cwd=served.base).state_dir / "hook"
 

@@ -23,6 +23,7 @@ def reply(*items: object) -> str:
         json.dumps({"items": [ITEM]}),
         f"[[{json.dumps(ITEM)}]]",
         reply({**ITEM, "name": "  Ann\n", "confidence": 0.9}),
+        reply({**ITEM, "name": "Ann " * 1_000}, {**ITEM, "content": "x" * 500_000}, ITEM),
         reply(
             ITEM, "text", 5, None, {"category": "people", "name": "Bob"}, {**ITEM, "content": 7}, {**ITEM, "name": " "}
         ),

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -201,13 +201,23 @@ def _recall(vault: str | None, budget_tokens: int, *, as_json: bool) -> None:
     if not answers(settings):
         require_vault(settings.path, configured=settings.configured)
         raise not_running(settings)
-    if not call.session:
-        _give(settings, call, frozenset(), budget_tokens, as_json=as_json)
-        return
-    with GivenKeys(settings.state_dir / "hook", call.session) as given:
+    with ExitStack() as stack:
+        given = _given(stack, settings, call.session)
+        if given is None:
+            _give(settings, call, frozenset(), budget_tokens, as_json=as_json)
+            return
         if call.forgotten:
             given.forget()
         given.add(_give(settings, call, given.read(), budget_tokens, as_json=as_json))
+
+
+def _given(stack: ExitStack, settings: Settings, session: str) -> GivenKeys | None:
+    """Return what the session was given; None where it cannot be kept: better twice than never."""
+    try:
+        return stack.enter_context(GivenKeys(settings.state_dir / "hook", session)) if session else None
+    except OSError as error:
+        note(f"what this conversation is given is not remembered: {error}")
+        return None
 
 
 def _give(
