@@ -1,5 +1,6 @@
 """Requests that no program would send: mutated bytes, and well-formed HTTP around mutated parameters."""
 
+import base64
 import json
 import random
 from collections.abc import Iterator
@@ -82,6 +83,12 @@ _VALUES: Final[tuple[Any, ...]] = (
     *("out", "both", "resolved", "add", "NaN", "1e5", "-", "\\", '"', "'; DROP TABLE history; --"),
 )
 
+
+def _token(inner: str) -> str:
+    """Return an `after` that looks like one of ours."""
+    return base64.urlsafe_b64encode(inner.encode()).decode().rstrip("=")
+
+
 _LIKELY: Final[dict[str, tuple[Any, ...]]] = {
     "address": ("notes0:item 0", "fuzz:one", "fuzz:two", "2026-07-21:12:00", "2026-07-21:12:00#2", "notes1:item 11"),
     "anchor": ("notes0:item 0", "fuzz:one", "item 11"),
@@ -110,6 +117,12 @@ _LIKELY: Final[dict[str, tuple[Any, ...]]] = {
     "depth": (1, 2, 5),
     "direction": ("out", "in", "both"),
     "state": ("resolved", "unresolved", "ambiguous"),
+    "after": (
+        *(_token(inner) for inner in ('[1,"notes0:item 0"]', '[0,""]', '[99999999999999999999,"a"]', '[1,"\\ud800"]')),
+        *(_token(inner) for inner in ("[" * 2_000, '{"a":1,"b":2}', "[1e3,2]")),
+        *("3", "99999999999999999999"),
+    ),
+    "since": ("abc-1", "abc-99999999999999999999", "-1", "a-b-c"),
 }
 
 
@@ -178,10 +191,13 @@ def _as_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
+_BOMBS: Final = (b"[]," * 3_000, b'""' * 3_000, b"[" * 40 + b'"\\' * 5_000, b'{"a":1},' * 2_000)
+
+
 def _broken(body: bytes, rng: random.Random) -> bytes:
     at = rng.randrange(len(body) + 1)
     return (
         body[:at]
-        + rng.choice((b"", b"[" * 50, b"\xff", b"NaN", b"\\ud800", b"1e999", b"9" * 6_000, b"{" * 100_000))
+        + rng.choice((b"", b"[" * 50, b"\xff", b"NaN", b"\\ud800", b"1e999", b"9" * 6_000, b"{" * 100_000, *_BOMBS))
         + body[at:]
     )
