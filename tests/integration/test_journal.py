@@ -1,9 +1,11 @@
 """The journal on disk: torn tails, copies that a sync tool made, and one order with what was seen on disk."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from wikimem.errors import StorageError
 from wikimem.pages.changes import Change
 from wikimem.pages.journal import JournalEntry, render_line
 from wikimem.store import changes as changes_table
@@ -77,6 +79,41 @@ def test_journals_from_sync_conflicts_are_read_as_part_of_the_log(journal: Journ
     assert journal.tail(2) == [theirs, last]
     journal.append(entry(6))
     assert copy.read_bytes() == before
+
+
+def test_the_tail_of_a_long_journal_with_copies_is_read_from_their_ends(journal: Journal) -> None:
+    lines = [render_line(entry(number % 60, f"i{number}")) for number in range(3000)]
+    journal.path.write_bytes(b"".join(sorted(lines)))
+    copy = journal.path.with_name("journal.sync-conflict-20260721-100000-ABCDEFG.jsonl")
+    copy.write_bytes(journal.path.read_bytes()[len(lines[0]) * 2000 :] + render_line(entry(59, "theirs")))
+    everything = journal.entries()[0]
+    assert len(everything) == 3001
+    assert journal.tail(50) == everything[-50:]
+    assert journal.tail(5000) == everything
+
+
+def test_a_line_is_known_again_after_its_end_was_turned(journal: Journal) -> None:
+    size = journal.prepare()
+    journal.append(entry(1))
+    journal.append(entry(2))
+    journal.path.write_bytes(journal.path.read_bytes().replace(b"\n", b"\r\n"))
+    assert journal.holds_line(render_line(entry(1)), size)
+    assert journal.entries()[0] == [entry(1), entry(2)]
+
+
+def test_nothing_is_written_through_a_link_or_into_a_pipe(journal: Journal, tmp_path: Path) -> None:
+    outside = tmp_path / "a file of the user's"
+    outside.write_text("mine\n")
+    journal.path.symlink_to(outside)
+    with pytest.raises(StorageError, match="symbolic link"):
+        journal.append(entry(1))
+    assert outside.read_text() == "mine\n"
+    journal.path.unlink()
+    os.mkfifo(journal.path)
+    with pytest.raises(StorageError, match="no plain file"):
+        journal.append(entry(1))
+    with pytest.raises(OSError, match="no plain file"):
+        journal.tail(1)
 
 
 def test_two_logs_come_in_one_order_and_each_keeps_its_own() -> None:

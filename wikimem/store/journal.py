@@ -1,9 +1,12 @@
 """The journal: one line of JSON for everything that this program wrote, appended and never rewritten."""
 
+import errno
 import os
+import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from wikimem.pages.journal import JournalEntry, read_lines, render_line
 from wikimem.pages.skipped import is_conflict_copy
@@ -59,12 +62,12 @@ class Journal:
     def holds_line(self, line: bytes, since: int) -> bool:
         """Say whether this line was appended at or after a size that the file once had."""
         try:
-            with self.path.open("rb") as file:
+            with _reader(self.path) as file:
                 if file.seek(0, os.SEEK_END) >= since:
                     file.seek(since)
                 else:
                     file.seek(0)  # somebody cut or replaced the log: all of it may be newer
-                return line in file.read()
+                return line in file.read().replace(b"\r\n", b"\n")  # an editor or git may have turned its line ends
         except FileNotFoundError:
             return False
 
@@ -74,37 +77,29 @@ class Journal:
         A line of a conflict copy counts once when both have it.
         """
         own, problems = self._read(self.path)
-        copies = list(self._conflict_copies())
-        if not copies:
-            return own, problems
-        known = Counter(own)
-        merged = list(own)
-        for path in copies:
-            found, more = self._read(path)
-            problems += more
-            extra = Counter(found) - known
-            known |= Counter(found)
-            merged += list(_first_of_each(found, extra))
-        return sorted(merged, key=lambda entry: entry.ts), problems
+        others = [self._read(path) for path in self._conflict_copies()]
+        return _one_log(own, (found for found, _ in others)), problems + [one for _, more in others for one in more]
 
     def tail(self, count: int) -> list[JournalEntry]:
         """Return the last entries, oldest first."""
         if count <= 0:
             return []
-        if any(True for _ in self._conflict_copies()):
-            return self.entries()[0][-count:]
+        own = self._tail_of(self.path, count)
+        return _one_log(own, (self._tail_of(path, count) for path in self._conflict_copies()))[-count:]
+
+    def _tail_of(self, path: Path, count: int) -> list[JournalEntry]:
         size = _TAIL_BYTES
         while True:
-            data, whole = self._end(size)
+            data, whole = self._end(path, size)
             found, _ = read_lines(data)
             if whole or len(found) >= count:
                 return found[-count:]
             size *= 4
 
-    def _end(self, size: int) -> tuple[bytes, bool]:
+    def _end(self, path: Path, size: int) -> tuple[bytes, bool]:
         """Return the last whole lines within so many bytes, and whether that is everything."""
         try:
-            with self.path.open("rb") as file:
+            with _reader(path) as file:
                 total = file.seek(0, os.SEEK_END)
                 file.seek(max(0, total - size))
                 data = file.read()
@@ -114,11 +109,10 @@ class Journal:
 
     def _read(self, path: Path) -> tuple[list[JournalEntry], list[Problem]]:
         try:
-            data = path.read_bytes()
+            with _reader(path) as file:
+                return read_lines(file.read())
         except FileNotFoundError:
             return [], []
-        entries, problems = read_lines(data)
-        return list(entries), list(problems)
 
     def _conflict_copies(self) -> Iterator[Path]:
         try:
@@ -131,7 +125,38 @@ class Journal:
 
     def _open(self) -> int:
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        return _open_plain(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+
+
+def _reader(path: Path) -> BinaryIO:
+    return os.fdopen(_open_plain(path, os.O_RDONLY), "rb")
+
+
+def _open_plain(path: Path, flags: int) -> int:
+    """Open a plain file, and nothing that a synced vault may have put in its place.
+
+    A link could lead our lines into any file of the user's, and a FIFO would keep us waiting, the vault's lock held.
+    """
+    try:
+        descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(error.errno, "it is a symbolic link, and the journal must be a file", str(path)) from error
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is no plain file", str(path))
+    return descriptor
+
+
+def _one_log(own: list[JournalEntry], copies: Iterable[list[JournalEntry]]) -> list[JournalEntry]:
+    """Merge the log with its conflict copies by time; a line that several have counts once."""
+    known, merged = Counter(own), list(own)
+    for found in copies:
+        extra = Counter(found) - known
+        known |= Counter(found)
+        merged += _first_of_each(found, extra)
+    return merged if len(merged) == len(own) else sorted(merged, key=lambda entry: entry.ts)
 
 
 def _first_of_each(entries: Iterable[JournalEntry], counts: Counter[JournalEntry]) -> Iterator[JournalEntry]:
