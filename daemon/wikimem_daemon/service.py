@@ -118,9 +118,9 @@ class VaultService:
         written = self.operations.write(call, params, f"{key}:{digest[:16]}")
         try:
             table.keep(key, digest, json.dumps(written.answer), now=now)
-        except HistoryUnavailable:
+        except HistoryUnavailable as error:
             # The write is done and cannot be taken back; only a retry of it is not recognised.
-            _log.warning("an Idempotency-Key could not be kept", exc_info=True)
+            _log.warning("an Idempotency-Key could not be kept: %s", error)
         return written, False
 
     async def operate(self, call: Call, params: Mapping[str, Any]) -> Mapping[str, object]:

@@ -81,6 +81,29 @@ def test_an_unreadable_note_is_refused_and_keeps_the_rest_readable(folder: Path)
     assert read == ["wiki/other.md"]
 
 
+def test_a_removal_from_an_unreadable_note_names_file_and_step(folder: Path) -> None:
+    def body() -> tuple[str, str]:
+        store = make(folder)
+        (store.root / "wiki/work.md").chmod(0)
+        try:
+            store.remove("work", "job")
+        except StorageError as error:
+            return error.path, error.step
+        raise AssertionError("the removal went through")
+
+    assert as_other_uid(body) == ("wiki/work.md", "read the file")
+
+
+def test_a_journal_that_cannot_be_read_hides_no_other_problem(folder: Path) -> None:
+    def body() -> list[tuple[str, str]]:
+        store = make(folder)
+        (store.root / "journal.jsonl").mkdir()
+        (store.root / "wiki/work.md").chmod(0)
+        return [(path, problem.kind) for path, problem in store.problems()]
+
+    assert as_other_uid(body) == [("wiki/work.md", "unreadable"), ("journal.jsonl", "unreadable")]
+
+
 def test_an_unreadable_folder_is_not_an_empty_one(folder: Path) -> None:
     def body() -> str:
         store = make(folder)

@@ -275,9 +275,10 @@ def test_an_expected_hash_that_no_longer_holds_is_a_conflict_and_both_texts_are_
         "mine"
     ]
     assert store.add("work", "job", "merged", expected_hash=conflict.current_hash).content == "merged"
-    with pytest.raises(Conflict):
+    with pytest.raises(Conflict, match="was changed meanwhile, so it was not removed") as raised:
         store.remove("work", "job", expected_hash=item.hash)
-    with pytest.raises(Conflict):
+    assert "your text" not in raised.value.hint
+    with pytest.raises(Conflict, match=r"is not there \(any more\), so it was not written"):
         store.add("work", "unknown", "x", expected_hash=item.hash)
     assert len(lines(store)) == 2
 

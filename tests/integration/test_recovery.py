@@ -185,6 +185,17 @@ def test_after_the_state_was_deleted_the_first_write_still_finds_leftovers(vault
     assert names(vault) == ["other.md", "work.md"]
 
 
+def test_what_another_process_was_killed_over_is_settled_by_the_next_write_of_one_that_lives_on(vault: Path) -> None:
+    with open_store(vault) as store:
+        store.add("work", "job", "new")
+        (lock,) = (vault.parent / "state/locks").iterdir()
+        lock.write_text("12345\n")  # the holder, who did not take it out again
+        leave(vault, "old", b"## other\n\nlost?\n", "wiki/other.md")
+        store.add("elsewhere", "first", "x")
+        assert names(vault) == ["elsewhere.md", "other.md", "work.md"]
+        assert lock.read_text() == ""
+
+
 @pytest.mark.parametrize("name", ["a.md", "with space.md", "语言.md", "x" * 199, "x" * 200, "语" * 80])
 @pytest.mark.parametrize("kind", ["tmp", "new", "old", "undo"])
 def test_a_leftovers_name_says_whose_it_is(name: str, kind: str) -> None:

@@ -277,5 +277,6 @@ def _held_open(path: str) -> TryAgain:
 
 def _not_a_note(error: StorageError, target: str) -> StorageError:
     if isinstance(error.__cause__, OSError) and error.__cause__.errno == errno.ELOOP:
-        return StorageError(f"{error.path}: {target} became a symbolic link", path=error.path, step=error.step)
+        message = f"{error.path}: could not {error.step}: {target} is a symbolic link by now, or one that leads nowhere"
+        return StorageError(message, path=error.path, step=error.step, hint="nothing was changed; look at the link")
     return error

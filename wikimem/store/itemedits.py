@@ -30,13 +30,19 @@ class Guard:
             self._expected = (current,)
         if self._expected == (current,):
             return found
-        what = "was changed" if found else "was removed"
+        what = "was changed meanwhile" if found else "is not there (any more)"
+        done, hint = (
+            "written",
+            "read it again, merge, and write with the new `expected_hash`; your text is in its history",
+        )
+        if self._yours is None:
+            done, hint = "removed", "read it again; to remove it as it is now, give the hash that it has now"
         raise Conflict(
-            f"{self._category}:{self._name} {what} meanwhile, so it was not written",
+            f"{self._category}:{self._name} {what}, so it was not {done}",
             theirs=found.content if found else None,
             yours=self._yours,
             current_hash=current,
-            hint="read it again, merge, and write with the new `expected_hash`; your text is in its history",
+            hint=hint,
         )
 
 

@@ -27,6 +27,7 @@ from wikimem.store.merged import merged_journal
 from wikimem.store.recovery import Recovered
 from wikimem.store.stale_buffers import Gone, StaleBuffer, find_stale_buffers
 from wikimem.store.state import State
+from wikimem.store.steps import step
 from wikimem.store.upkeep import SCHEMAS, STATE_FILE, Upkeep, derived_in_state
 from wikimem.store.vaultpages import VaultPages, check_mergeless, check_root, check_size, item_named
 from wikimem.store.writelog import NotedWrite, WrittenText
@@ -164,11 +165,18 @@ class MemoryStore:
         found += [(page.path, problem) for page in self.pages() for problem in page.problems]
         found += [*fold_alike(self._pages.wiki_categories(paths)), *_daily_note_problems(self.root)]
         if self.journal is not None:
-            found += [(self.journal.path.name, problem) for problem in self.journal.entries()[1]]
+            found += [(self.journal.path.name, problem) for problem in self._journal_problems(self.journal)]
         if self.writer.journal_fault is not None:
             message = f"The journal lacks what was written last: {self.writer.journal_fault}."
             found.append(("journal.jsonl", Problem("journal-behind", 0, message, self.writer.journal_fault.hint)))
         return found
+
+    def _journal_problems(self, journal: Journal) -> list[Problem]:
+        try:
+            return journal.entries()[1]
+        except OSError as error:
+            hint = "writes are refused till it is a plain file that you may write"
+            return [Problem("unreadable", 0, f"The journal cannot be read: {error.strerror}.", hint)]
 
     # ------------------------------------------------------------- writing
 
@@ -234,7 +242,8 @@ class MemoryStore:
             if done is not None and done.history:
                 return _item_kept(self.history.get(done.history[-1]))
             path = self._pages.find(category)
-            before = self.get(category, name) if path is not None else None
+            with step(path or category, "read the file"):
+                before = self.get(category, name) if path is not None else None
             if path is None or before is None:
                 raise NotFound(f"there is no item {category}:{name}", hint=f"list them: `wikimem ls {category}`")
             guard = Guard((before.category, before.name), yours=None, expected_hash=expected_hash)

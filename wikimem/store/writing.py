@@ -69,8 +69,8 @@ class Surroundings(Protocol):
     def before_write(self, path: str, current: bytes | None, finished: Collection[int]) -> None:
         """Look at a file that is about to be written; `finished` are writes that are done and not noted so yet."""
 
-    def recover_writes(self) -> object:
-        """Decide the writes that were cut off."""
+    def recover_writes(self, *, everywhere: bool = False) -> object:
+        """Decide the writes that were cut off; `everywhere`: also those that nobody noted."""
 
     @property
     def history(self) -> History:
@@ -122,7 +122,7 @@ class Writer:
             try:
                 if recover and (lock.was_abandoned or not self._recovered):
                     self.finish()
-                    self._around.recover_writes()
+                    self._around.recover_writes(everywhere=lock.was_abandoned)
                     self._recovered = True
                 yield
                 self._recovered |= not recover
