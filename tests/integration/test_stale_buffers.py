@@ -111,6 +111,18 @@ def test_the_text_of_the_write_just_before_is_among_them(store: MemoryStore) -> 
     assert [one.content for one in store.history.versions("work:fresh").versions] == ["first"]
 
 
+@pytest.mark.parametrize("saved", [OLD, OLD + b"\na person's line\n"], ids=["old buffer", "edited old buffer"])
+def test_the_text_of_a_process_that_ended_without_a_word_is_among_them(
+    saved: bytes, store: MemoryStore, clock: Clock
+) -> None:
+    store.add("work", "job", "an agent's text")
+    (store.root / "wiki/work.md").write_bytes(saved)
+    with MemoryStore(store.root, layout=LAYOUT, state_dir=store.state_dir, clock=clock) as later:
+        later.add("elsewhere", "first", "x")
+        assert "an agent's text" in [one.content for one in later.versions("work:job").versions]
+        assert "old" in [one.content for one in later.versions("work:job").versions]
+
+
 def test_an_erased_diary_entry_is_kept_too(store: MemoryStore) -> None:
     store.diary.append("one", date="2026-07-21", time="10:00")
     store.diary.append("two", date="2026-07-21", time="10:00")

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, TypeAlias
 
+import click
+
 from wikimem.config import Settings, load, require_vault
 from wikimem.errors import NotRunning
 
@@ -29,7 +31,11 @@ def connect(settings: Settings) -> "MemoryClient":
     require_vault(settings.path, configured=settings.configured)
     from wikimem.api.local import LocalClient  # noqa: PLC0415 - brings numpy and bm25s, which a daemon spares us
 
-    return LocalClient(settings)
+    client = LocalClient(settings)
+    context = click.get_current_context(silent=True)
+    if context is not None:
+        context.call_on_close(client.close)
+    return client
 
 
 def connect_daemon(settings: Settings, *, start: bool = True) -> "Client":

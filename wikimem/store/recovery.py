@@ -44,7 +44,7 @@ class Recovery:
     """One recovery.
 
     `real` gives the absolute path of a vault path, `holds_text` says whether a file has an item of that hash,
-    `writes_to` gives the writes to a path that are still noted.
+    `writes_to` gives the writes to a path that are still noted, `is_journalled` says whether the journal has its line.
     """
 
     def __init__(
@@ -55,6 +55,7 @@ class Recovery:
         keep: Callable[[str, bytes], bool],
         holds_text: Callable[[str, str], bool],
         writes_to: Callable[[str], list[NotedWrite]],
+        is_journalled: Callable[[NotedWrite], bool],
         wall: Callable[[], float] = time.time,
     ) -> None:
         self._kernel = kernel
@@ -62,6 +63,7 @@ class Recovery:
         self._keep = keep
         self._holds_text = holds_text
         self._writes_to = writes_to
+        self._is_journalled = is_journalled
         self._wall = wall
         self.result = Recovered()
 
@@ -79,7 +81,9 @@ class Recovery:
         hashes = {self._hash(f"{one.folder}/{one.name}") for one in left}
         last = max((number for number, write in enumerate(writes) if write.after == found), default=None)
         for number, write in enumerate(writes):
-            if (last is not None and number <= last) or (write.before != found and self._guess(write, hashes)):
+            # The line comes last. With it the write was done, although an editor's old buffer may have undone it since.
+            done = (last is not None and number <= last) or self._is_journalled(write)
+            if done or (write.before != found and self._guess(write, hashes)):
                 self.result.happened.append(write)
             elif write.before == found:
                 self.result.undone.append(write)

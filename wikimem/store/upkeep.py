@@ -128,6 +128,7 @@ class Upkeep:
             keep=self.keep,
             holds_text=self._holds_text,
             writes_to=write_log.of_path,
+            is_journalled=self._is_journalled,
         )
         writes: dict[str, list[NotedWrite]] = {}
         for write in write_log.unfinished():
@@ -193,9 +194,13 @@ class Upkeep:
 
     def _journal_missing(self, writes: list[NotedWrite]) -> None:
         for write in writes:
-            if self.journal is None or write.line is None or self.journal.holds_line(write.line, write.journal_size):
-                continue
-            self.journal.append_line(write.line)
+            if self.journal is not None and write.line is not None and not self._is_journalled(write):
+                self.journal.append_line(write.line)
+
+    def _is_journalled(self, write: NotedWrite) -> bool:
+        if self.journal is None or write.line is None:
+            return False
+        return self.journal.holds_line(write.line, write.journal_size)
 
     def keep(self, path: str, data: bytes) -> bool:
         """As in `Shelter`: into the history, item by item."""
