@@ -41,6 +41,9 @@ class WikimemError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+        if hint:
+            # In a script that catches nothing the traceback ends with what to do.
+            self.add_note(hint)
 
 
 class InvalidInput(WikimemError, ValueError):

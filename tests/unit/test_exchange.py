@@ -1,5 +1,6 @@
 """What a client decides about retries, deadlines and restarts, with a scripted transport and a clock of its own."""
 
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -344,3 +345,8 @@ def test_an_event_stream_that_is_refused_says_why() -> None:
     world = World(receives=[problem(400, "invalid_cursor")])
     with pytest.raises(WikimemError):
         followed(world, lambda: False)
+
+
+def test_an_error_that_nobody_catches_ends_with_what_to_do() -> None:
+    told = traceback.format_exception(NotRunning("No daemon answers.", hint="Start it: `wikimem serve`."))
+    assert told[-2:] == ["wikimem.errors.NotRunning: No daemon answers.\n", "Start it: `wikimem serve`.\n"]
