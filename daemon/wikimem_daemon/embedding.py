@@ -23,9 +23,10 @@ from wikimem.cache.failures import EmbeddingError
 from wikimem.cache.opening import Embeddings, open_embeddings
 from wikimem.config import Settings
 from wikimem.config_endpoint import embeddings_key
-from wikimem.errors import InvalidCategory
+from wikimem.errors import InvalidCategory, Locked
 from wikimem.pages.layout import Layout
 from wikimem.pages.page import Page
+from wikimem.store.locks import VaultLock, vault_key
 from wikimem_daemon import logs
 from wikimem_daemon.freshness import Degraded
 from wikimem_daemon.prepared import PreparedQueries
@@ -40,6 +41,7 @@ _LAST_REQUEST_S: Final = 3.0
 _POLL_S: Final = 0.1
 _PATIENCE_S: Final = 15.0
 """An endpoint that fails for longer ends the task that was asked for, not the work: that goes on by itself."""
+_TURN_S: Final = 0.5
 _PRIMED_AT_ONCE: Final = 500
 """Items whose vectors are looked up between two requests: half a millisecond."""
 
@@ -47,7 +49,7 @@ _PRIMED_AT_ONCE: Final = 500
 class EmbeddingWorker:
     """One vault's vectors (`vectors.Vectors`)."""
 
-    def __init__(self, parts: Embeddings, stop: threading.Event) -> None:
+    def __init__(self, parts: Embeddings, stop: threading.Event, lock: VaultLock) -> None:
         self.embedder = PreparedQueries(parts.client.model, parts.sync.space)
         self.index = parts.sync.space
         self._sync = parts.sync
@@ -57,6 +59,8 @@ class EmbeddingWorker:
         self._priming: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop = stop
+        self._lock = lock
+        self._locked = ""
         self._wake = threading.Event()
         self._orders: deque[Callable[[], None]] = deque()
         self._dirty = True
@@ -144,7 +148,7 @@ class EmbeddingWorker:
         if now.state == "mismatch":
             raise EmbeddingError("mismatch", now.detail, hint=now.hint)
         if not self._followed:
-            raise EmbeddingError("waiting", "the vault, or its vectors, are being read")
+            raise EmbeddingError("waiting", self._locked or "the vault, or its vectors, are being read")
         if not len(space):
             if now.failed:
                 raise EmbeddingError("waiting", f"no text has one: {now.failed[0].reason}", hint=now.hint)
@@ -190,8 +194,8 @@ class EmbeddingWorker:
             "pending": now.pending + behind,
             "model": now.model,
             "dim": now.dim or None,
-            "state": state if self._followed or state == "mismatch" else "starting",
-            "detail": now.detail,
+            "state": state if self._followed or state == "mismatch" else "locked" if self._locked else "starting",
+            "detail": self._locked or now.detail,
             "hint": now.hint,
             "uncommitted": now.uncommitted,
             "failed": len(now.failed),
@@ -236,6 +240,8 @@ class EmbeddingWorker:
     def _run(self) -> None:
         try:
             self._client.warm()
+            if not self._take_turn():
+                return
             self._sync.load()
             while not self._stop.is_set():
                 self._wake.wait(self._round())
@@ -245,6 +251,21 @@ class EmbeddingWorker:
             self._sync.commit()
         except Exception:  # noqa: BLE001 - the outermost loop of this thread
             _log.exception("the vectors are not followed any more; answers are by words and what vectors there are")
+        finally:
+            self._lock.release()
+
+    def _take_turn(self) -> bool:
+        """Wait until no other process makes vectors for this vault; say whether there is still something to do."""
+        while not self._stop.is_set():
+            try:
+                self._lock.acquire()
+            except Locked as error:
+                self._locked = f"{error.message}; this daemon goes on with them when it ends"
+                self._stop.wait(_TURN_S)
+            else:
+                self._locked = ""
+                return True
+        return False
 
     def _round(self) -> float:
         """Do what was ordered and what is due; return the seconds until the next round."""
@@ -308,7 +329,9 @@ def make_worker(settings: Settings, whole: Callable[[], bool]) -> EmbeddingWorke
     if key is not None:
         logs.keep_secret(key)
     parts = open_embeddings(settings, key, whole=whole, stopped=stop.is_set)
-    return None if parts is None else EmbeddingWorker(parts, stop)
+    if parts is None:
+        return None
+    return EmbeddingWorker(parts, stop, VaultLock(settings.state_root, vault_key(settings.path), "vectors"))
 
 
 def _wall_time(moment: float | None) -> str | None:

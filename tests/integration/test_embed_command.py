@@ -119,6 +119,41 @@ def test_ctrl_c_ends_the_command_and_the_work_goes_on_where_it_was(
     assert max(endpoint.paid.values()) == 1
 
 
+def test_what_was_sent_when_ctrl_c_came_is_kept_and_not_paid_again(served: Served, endpoint: Endpoint) -> None:
+    endpoint.delay_s = 30.0
+    process = command(served, "embed")
+    wait_until(lambda: endpoint.requests, "the texts are sent")
+    process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
+    while "stopping" not in process.stderr.readline():
+        pass
+    endpoint.release.set()
+    _, err = process.communicate(timeout=20)
+    assert (process.returncode, "run it again" in err) == (130, True)
+    assert run(served, "embed")[1] == "2 items have vectors of m1\n"
+    assert set(endpoint.paid.values()) == {1}
+
+
+def test_one_process_at_a_time_makes_vectors_and_a_daemon_waits_for_its_turn(
+    served: Served, endpoint: Endpoint
+) -> None:
+    endpoint.delay_s = 30.0
+    first = command(served, "embed")
+    wait_until(lambda: endpoint.requests, "the texts are sent")
+    status, _, err = run(served, "embed")
+    assert (status, f"process {first.pid} makes the vectors of this vault" in err) == (75, True)
+    served.start()
+    wait_until(lambda: served.client().status()["vectors"]["state"] == "locked", "the daemon waits")
+    answer = served.client().retrieve("coffee")
+    assert (answer["items"][0]["address"], answer["embedding_used"]) == ("a:eat", False)
+    assert f"process {first.pid} makes" in answer["degraded"][0]["detail"]
+    endpoint.release.set()
+    assert first.communicate(timeout=20)[0].startswith("2 items have vectors")
+    wait_until(lambda: served.client().status()["vectors"]["state"] == "ready", "the daemon goes on with them")
+    assert served.client().retrieve("coffee")["embedding_used"]
+    assert {text: count for text, count in endpoint.paid.items() if "\n" in text and count > 1} == {}
+
+
 def test_status_says_how_far_it_is_what_it_cost_and_what_it_waits_for(served: Served, endpoint: Endpoint) -> None:
     items = "".join(f"## n{number}\n\ntext {number}\n\n" for number in range(40))
     served.write("wiki/many.md", f"# many\n\n{items}")

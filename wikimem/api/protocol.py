@@ -326,12 +326,13 @@ class WatchBody(TypedDict, total=False):
 class VectorsBody(TypedDict):
     """The vectors: `state` is `off`, `ready`, `pending`, or why it is neither.
 
-    `starting`: the vault is being read. `incomplete`: all but texts that the endpoint does not take (`failed`).
-    `failing`: the endpoint or the disk is, for now (`detail`). `mismatch`: they are of another model; `reset_cost` is
-    how many texts `wikimem embed --reset` sends. `count` and `pending` are of the wiki, `diary_pending` of windows that
-    were asked for. `sent`, `requests`, `tokens`, `commits` and `written_bytes` count since the start; `uncommitted`
-    vectors are in memory only. `rate` is in texts a second. `failing_since` and `retry_in_s` are there while it fails:
-    since when (ISO-8601 UTC), and in how many seconds it is tried again.
+    `starting`: the vault is being read. `locked`: another process makes the vectors. `incomplete`: all but texts
+    that the endpoint does not take (`failed`). `failing`: the endpoint or the disk is, for now (`detail`).
+    `mismatch`: they are of another model; `reset_cost` is how many texts `wikimem embed --reset` sends. `count` and
+    `pending` are of the wiki, `diary_pending` of windows that were asked for. `sent`, `requests`, `tokens`,
+    `commits` and `written_bytes` count since the start; `uncommitted` vectors are in memory only. `rate` is in
+    texts a second. `failing_since` and `retry_in_s` are there while it fails: since when (ISO-8601 UTC), and in how
+    many seconds it is tried again.
     """
 
     count: int

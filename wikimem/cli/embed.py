@@ -2,7 +2,9 @@
 
 import contextlib
 import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -138,19 +140,19 @@ def _here(settings: Settings, agreed: Callable[[int], bool]) -> View:
 
     require_vault(settings.path, configured=settings.configured)
     key = embeddings_key(settings.embeddings, env=os.environ, base=settings.config_file.parent)
-    whole = [True]
-    parts = open_embeddings(settings, key, whole=lambda: whole[0])
+    whole, stop = [True], threading.Event()
+    parts = open_embeddings(settings, key, whole=lambda: whole[0], stopped=stop.is_set)
     if parts is None:
         raise ConfigError("no embeddings are configured", hint="set `provider`")
-    # No daemon may begin meanwhile: two processes must not write one cache.
-    with VaultLock(settings.state_root, vault_key(settings.path), "daemon"):
+    # Two processes must not write one cache. A daemon that starts meanwhile waits for its turn and answers by words.
+    with VaultLock(settings.state_root, vault_key(settings.path), "vectors"):
         whole[0] = _read(settings, parts)
         sync = parts.sync
         if agreed(sync.progress.cost_of_reset):
             sync.reset()
         try:
-            with _bar() as draw:
-                _watch(lambda: _local_view(sync.progress), draw, lambda: _step(parts))
+            with _bar() as draw, _stopped_by_signals(stop):
+                _watch(lambda: _local_view(sync.progress), draw, lambda: _step(parts, stop))
         finally:
             sync.commit()
             parts.client.close()
@@ -176,8 +178,29 @@ def _read(settings: Settings, parts: "Embeddings") -> bool:
     return not unread
 
 
-def _step(parts: "Embeddings") -> None:
+@contextlib.contextmanager
+def _stopped_by_signals(stop: threading.Event) -> Iterator[None]:
+    """Let the first Ctrl-C (or `kill`) wait for the answer to what was sent: it is paid for. The second does not."""
+
+    def on_signal(*_: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+        # Not through `print`: the signal may have come while it was at work.
+        os.write(2, b"\nstopping, after the answer to what was sent; Ctrl-C again gives it up\n")
+
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _step(parts: "Embeddings", stop: threading.Event) -> None:
     wait = parts.sync.step()
+    if stop.is_set():
+        raise KeyboardInterrupt
     if wait:
         time.sleep(min(wait, _PAUSE_S))
 

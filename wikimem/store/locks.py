@@ -1,4 +1,4 @@
-"""Locks between processes: one daemon a vault for its life, one writer a vault for one write.
+"""Locks between processes: one daemon a vault for its life, one writer for one write, one maker of vectors.
 
 `flock` on a file in the state directory: the kernel lets go when the holder dies, so a lock never outlives a
 process and a recycled process id is never taken for a holder.
@@ -14,7 +14,7 @@ from typing import Literal, Self
 
 from wikimem.errors import Locked, StorageError
 
-LockKind = Literal["daemon", "write"]
+LockKind = Literal["daemon", "write", "vectors"]
 
 WRITE_TIMEOUT_S = 10.0
 _FIRST_PAUSE_S = 0.0005
@@ -96,6 +96,9 @@ class VaultLock:
         who = f"process {holder}" if holder else "another process"
         if self.kind == "daemon":
             return Locked(f"{who} already serves this vault", hint="stop it first, or use it: `wikimem status`")
+        if self.kind == "vectors":
+            hint = "wait for it, or stop it and run this again; what it has paid for is kept"
+            return Locked(f"{who} makes the vectors of this vault", hint=hint)
         return Locked(f"{who} is writing to this vault and did not finish in time", hint="try again in a moment")
 
     def __enter__(self) -> Self:
