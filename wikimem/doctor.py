@@ -15,6 +15,7 @@ from wikimem.config_endpoint import embeddings_key, shown_address
 from wikimem.doctor_finding import Finding
 from wikimem.doctor_machine import inotify_findings, unit_findings
 from wikimem.errors import ConfigError, NotRunning, WikimemError
+from wikimem.pages.skipped import is_conflict_copy
 
 AskStatus = Callable[[Settings], StatusAnswer]
 
@@ -76,9 +77,25 @@ def _vault(settings: Settings) -> Iterator[Finding]:
     if foreign:
         hint = f"agents cannot write there; if they should: `chmod -R u+w {settings.path}`"
         yield Finding("warning", "vault", f"cannot be written: {_some(foreign)}", hint)
+    yield from _copies(settings.path)
     if not unreadable and not foreign:
         yield Finding("ok", "vault", f"{notes} notes in {folders} folders, all yours to read and write")
     yield from inotify_findings(folders)
+
+
+def _copies(root: Path) -> Iterator[Finding]:
+    """Find what a sync tool kept of the vault's own files: edges that another machine wrote, and nobody reads."""
+    try:
+        names = sorted(entry.name for entry in root.iterdir())
+    except OSError:
+        return  # found above
+    for name in names:
+        if is_conflict_copy(name) and name.startswith("relations") and name.endswith(".jsonl"):
+            hint = "add its lines to relations.jsonl, then remove it"
+            yield Finding("warning", "vault", f"a sync tool left {name}: edges of another machine", hint)
+        elif is_conflict_copy(name) and name.startswith("wikimem") and name.endswith(".toml"):
+            hint = "take from it what is missing in wikimem.toml, then remove it"
+            yield Finding("warning", "vault", f"a sync tool left {name}: settings of another machine", hint)
 
 
 def _key(settings: Settings, env: Mapping[str, str]) -> Iterator[Finding]:

@@ -77,6 +77,16 @@ def test_without_a_daemon_the_notes_are_read_here(home: Path) -> None:
     assert [level for level, detail in found if "wiki/open.md" in detail] == ["warning"]
 
 
+def test_edges_that_a_sync_tool_put_aside_are_named(home: Path) -> None:
+    copy = "relations.sync-conflict-20260721-101500-K4QPLQZ.jsonl"
+    (home / "memory" / copy).write_text("{}\n")
+    (home / "memory/wikimem (Conflicted copy desk 202607211015).toml").write_text("")
+    (home / "memory/vectors.sync-conflict-20260721-101500-K4QPLQZ.npy").write_text("")
+    warned = [detail for level, detail in told(look(home, HEALTHY), "vault") if level == "warning"]
+    assert len(warned) == 2
+    assert any(copy in detail for detail in warned)
+
+
 def test_a_broken_configuration_is_the_first_finding(home: Path) -> None:
     (finding,) = look(home, HEALTHY, '[vaults.memory.watch]\nmode = "magic"\n')
     assert (finding.level, finding.check) == ("error", "configuration")

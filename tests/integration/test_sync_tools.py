@@ -229,6 +229,27 @@ def test_a_switch_of_branches_is_followed_in_one_go(served: Served) -> None:
 
 
 @needs_git
+def test_a_pull_that_changes_notes_tells_of_no_note_that_was_removed(served: Served) -> None:
+    for number in range(40):
+        served.write(f"wiki/trip/day{number}.md", f"## plan\n\nvisit place{number}\n")
+    vault = repository(served)
+    git(vault, "checkout", "-qb", "desk")
+    for number in range(40):
+        served.write(f"wiki/trip/day{number}.md", f"## plan\n\nvisit town{number}\n")
+    git(vault, "commit", "-qam", "desk")
+    assert finds(served, "town7")[0] == "trip/day7:plan"
+    since = served.client().changes()["cursor"]
+    for _ in range(3):
+        git(vault, "checkout", "-q", "main")
+        git(vault, "checkout", "-q", "desk")
+        # Asked in the middle of it, too.
+        served.client().retrieve("visit", fresh_timeout_ms=0)
+    assert finds(served, "town7")[0] == "trip/day7:plan"
+    changes = served.client().changes(since=since, limit=1000)["changes"]
+    assert {change["action"] for change in changes} <= {"update"}
+
+
+@needs_git
 def test_edges_that_two_branches_added_are_both_kept(served: Served) -> None:
     vault = repository(served)
     served.write("wiki/coffee.md", "## filter\n\nBloom.\n")
@@ -314,3 +335,12 @@ def test_with_derived_files_in_the_state_only_notes_and_edges_are_in_the_vault(t
         }
         with served.client() as client:
             assert client.journal(tail=1)["entries"], "the journal is kept elsewhere, not lost"
+
+
+def test_a_note_that_obsidian_sync_is_writing_is_answered_from_its_last_whole_text(served: Served) -> None:
+    assert finds(served, "gyokuro") == ["tea:green"]
+    with (served.vault / "wiki/tea.md").open("w", encoding="utf-8") as file:
+        assert [item["content"] for item in served.client().retrieve("gyokuro")["items"]] == ["Gyokuro, shaded."]
+        file.write(NOTE.replace("Gyokuro", "Sencha"))
+    os.utime(served.vault / "wiki/tea.md", LONG_AGO)
+    wait_until(lambda: finds(served, "sencha") == ["tea:green"], "the whole text is served")
