@@ -24,7 +24,7 @@ from wikimem_daemon.freshness import Degraded
 from wikimem_daemon.identity import Held
 from wikimem_daemon.indexing import Index
 from wikimem_daemon.longnotes import LongNotes
-from wikimem_daemon.ownwrites import REMOVED, OwnWrites
+from wikimem_daemon.ownwrites import REMOVED, UNKNOWN, OwnWrites
 from wikimem_daemon.placing import Placing
 from wikimem_daemon.plan import (
     EMPTY_S,
@@ -272,7 +272,7 @@ class Mirror:
         digest = hashlib.sha256(look.data)
         known = FileEntry(path, look.stamp, not look.racy, digest.digest(), entry.ids if entry else ())
         self._know(path, known)
-        cause = self._cause(path, digest.hexdigest())
+        cause = self._cause(path, digest.hexdigest(), entry)
         self._effects[path] = Effect(path, before, page.items, known, look.data, cause, not self.baseline)
 
     def _wait(self, path: str, sight: Sight, _look: Look, before: Waiting | None) -> None:
@@ -303,12 +303,13 @@ class Mirror:
         was = Departed(self.entries[path], self._index.pages.get(path))
         self._index.remove_page(path)
         self._forget(path)
-        cause = self._cause(path, REMOVED)
+        cause = self._cause(path, REMOVED, was.entry)
         self._effects[path] = Effect(path, held, (), None, b"", cause, not self.baseline, was)
         self._nothing(path, sight, look, before)
 
-    def _cause(self, path: str, digest: str) -> Cause:
-        if self.own.claim(path, digest):
+    def _cause(self, path: str, digest: str, entry: FileEntry | None) -> Cause:
+        known = entry.hash.hex() if entry is not None else ""
+        if self.own.claim(path, digest, known or UNKNOWN):
             return "api"
         return "offline" if self.offline else "disk"
 

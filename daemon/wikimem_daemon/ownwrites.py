@@ -6,39 +6,58 @@ A person may save the same file 50 ms after the daemon wrote it; a window would 
 from collections import deque
 from collections.abc import Callable, Iterator
 from threading import Lock
+from typing import NamedTuple
 
 from wikimem.store.files import FileRead, Files, Stamp, WalkFault, WriteMode, bytes_hash
 
 _KEPT = 4
 _MAX_PATHS = 10_000
 REMOVED = ""
+UNKNOWN = "?"
+
+
+class _Write(NamedTuple):
+    data_hash: str
+    based_on: str
 
 
 class OwnWrites:
-    """The hashes of what this process wrote lately, a few a path. Thread-safe: writes run in worker threads."""
+    """What this process wrote lately, a few writes a path. Thread-safe: writes run in worker threads."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._hashes: dict[str, deque[str]] = {}
+        self._writes: dict[str, deque[_Write]] = {}
 
-    def expect(self, path: str, data_hash: str) -> None:
-        """Remember a write that is about to be done (`REMOVED`: the file is about to go)."""
-        with self._lock:
-            self._hashes.setdefault(path, deque(maxlen=_KEPT)).append(data_hash)
-            while len(self._hashes) > _MAX_PATHS:
-                del self._hashes[next(iter(self._hashes))]
+    def expect(self, path: str, data_hash: str, based_on: str = UNKNOWN) -> None:
+        """Remember a write that is about to be done on bytes of the hash `based_on`.
 
-    def claim(self, path: str, data_hash: str) -> bool:
-        """Say whether these bytes are ours; what is older than them can no longer come."""
+        `REMOVED` stands for a file that is about to go, and for one that was not there.
+        """
         with self._lock:
-            known = self._hashes.get(path)
-            if known is None or data_hash not in known:
+            self._writes.setdefault(path, deque(maxlen=_KEPT)).append(_Write(data_hash, based_on))
+            while len(self._writes) > _MAX_PATHS:
+                del self._writes[next(iter(self._writes))]
+
+    def claim(self, path: str, data_hash: str, known: str = UNKNOWN) -> bool:
+        """Say whether the step from the `known` bytes to these is ours; what is older than it can no longer come.
+
+        It is not when our write was based on others: somebody saved in between, and what that save replaced is in
+        nobody's history yet.
+        """
+        with self._lock:
+            writes = self._writes.get(path, deque())
+            if all(one.data_hash != data_hash for one in writes):
                 return False
-            while known.popleft() != data_hash:
-                pass
-            if not known:
-                del self._hashes[path]
-            return True
+            taken = [writes.popleft()]
+            while taken[-1].data_hash != data_hash:
+                taken.append(writes.popleft())
+            if not writes:
+                del self._writes[path]
+        based_on = taken.pop().based_on
+        for earlier in reversed(taken):
+            if earlier.data_hash == based_on:
+                based_on = earlier.based_on
+        return known == based_on or UNKNOWN in (known, based_on)
 
 
 class AnnouncingFiles:
@@ -63,12 +82,12 @@ class AnnouncingFiles:
 
     def write(self, path: str, data: bytes, *, based_on: str | None) -> Stamp:
         """As in `Files`."""
-        self._own.expect(path, bytes_hash(data))
+        self._own.expect(path, bytes_hash(data), REMOVED if based_on is None else based_on)
         return self._files.write(path, data, based_on=based_on)
 
     def remove(self, path: str, *, based_on: str) -> None:
         """As in `Files`."""
-        self._own.expect(path, REMOVED)
+        self._own.expect(path, REMOVED, based_on)
         self._files.remove(path, based_on=based_on)
 
     def walk(

@@ -14,10 +14,10 @@ import pytest
 from tests.reconciling import living, new_vault
 from tests.savers import SAVERS, Gardener, by_vim
 from wikimem.pages.changes import Change
-from wikimem.store.files import bytes_hash
+from wikimem.store.files import DiskFiles, bytes_hash
 from wikimem_daemon.choose import Choice
 from wikimem_daemon.native import native_watcher
-from wikimem_daemon.ownwrites import OwnWrites
+from wikimem_daemon.ownwrites import AnnouncingFiles, OwnWrites
 from wikimem_daemon.polling import polling_watcher
 from wikimem_daemon.watcher import Watcher
 
@@ -310,6 +310,28 @@ def test_a_text_that_went_on_disk_is_kept_when_its_name_is_written_again_before_
             life.write("wiki/a.md", data)
             life.reconciler.note_write("wiki/a.md")
             await life.until(lambda: life.history("a:sea") == [("update", "sea", "the first text")], "the history")
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("saved", ["## sea\n\nthe second text\n", "## hill\n\nstays\n"], ids=["edited", "removed"])
+def test_a_text_that_an_editor_replaced_is_kept_when_our_write_is_seen_before_the_editors_save(
+    tmp_path: Path, saved: str
+) -> None:
+    async def run() -> None:
+        own = OwnWrites()
+        async with living(new_vault(tmp_path), tmp_path / "state.db", own=own) as life:
+            note = life.write("wiki/a.md", "## sea\n\nwhat was there at first\n\n## hill\n\nstays\n")
+            await life.fresh()
+            note.write_text(saved)
+            ours = f"{saved}\n## lake\n\nan agent's text\n".encode()
+            files = AnnouncingFiles(DiskFiles(life.root), own)
+            files.write("wiki/a.md", ours, based_on=bytes_hash(saved.encode()))
+            life.reconciler.note_write("wiki/a.md")
+            await life.after(11)
+            await life.until(
+                lambda: [text for _, _, text in life.history("a:sea")] == ["what was there at first"], "the history"
+            )
 
     asyncio.run(run())
 

@@ -43,3 +43,30 @@ def test_a_write_is_announced_before_it_is_done(tmp_path: Path) -> None:
     files.remove("a.md", based_on=bytes_hash(b"new"))
     assert own.claim("a.md", REMOVED)
     assert not (tmp_path / "a.md").exists()
+
+
+def test_the_step_is_ours_when_our_writes_lead_from_what_was_known() -> None:
+    own = OwnWrites()
+    own.expect("a.md", "h1", "h0")
+    own.expect("a.md", "h2", "h1")
+    assert own.claim("a.md", "h2", "h0")
+    own.expect("a.md", "h3", "h2")
+    own.expect("a.md", REMOVED, "h3")
+    own.expect("a.md", "h4", REMOVED)
+    assert own.claim("a.md", "h4", "h2")
+
+
+def test_the_step_is_not_ours_when_somebody_saved_before_our_write() -> None:
+    own = OwnWrites()
+    own.expect("a.md", "h1", "h0")
+    own.expect("a.md", "h2", "an editor's")
+    assert not own.claim("a.md", "h2", "h0")
+    own.expect("a.md", REMOVED, "an editor's")
+    assert not own.claim("a.md", REMOVED, "h2")
+
+
+def test_a_write_that_was_tried_twice_is_ours() -> None:
+    own = OwnWrites()
+    own.expect("a.md", "h1", "h0")
+    own.expect("a.md", "h2", "h0")
+    assert own.claim("a.md", "h2", "h0")
