@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -136,6 +137,41 @@ def test_a_matrix_of_another_kind_is_no_cache(tmp_path: Path, matrix: "bytes | s
     else:
         np.save(path, matrix, allow_pickle=True)
     assert VectorFiles(tmp_path).load() is None
+
+
+@pytest.mark.parametrize("name", [KEYS_FILE, "vectors-000001.npy"])
+def test_a_pipe_in_place_of_a_file_is_no_cache_and_holds_nobody_up(tmp_path: Path, name: str) -> None:
+    write(tmp_path)
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    assert VectorFiles(tmp_path).load() is None
+    assert VectorFiles(tmp_path).lines().keys() <= {"a" * 64, "b" * 64}
+    write(tmp_path)
+    assert VectorFiles(tmp_path).load() is not None
+
+
+def test_a_link_that_a_synced_vault_brings_is_not_written_through(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("do not touch")
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / f".{KEYS_FILE}.new").symlink_to(tmp_path / "mine")
+    write(vault)
+    assert (tmp_path / "mine").read_text() == "do not touch"
+    assert not (vault / KEYS_FILE).is_symlink()
+    assert VectorFiles(vault).load() is not None
+
+
+def test_after_the_last_version_there_is_a_next_one(tmp_path: Path) -> None:
+    write(tmp_path)
+    text = (tmp_path / KEYS_FILE).read_text("utf-8").replace("vectors-000001.npy", "vectors-999999999999.npy")
+    (tmp_path / KEYS_FILE).write_text(text, "utf-8")
+    (tmp_path / "vectors-000001.npy").rename(tmp_path / "vectors-999999999999.npy")
+    assert VectorFiles(tmp_path).load() is not None
+    write(tmp_path, ROWS[::-1], KEYS[::-1])
+    stored = VectorFiles(tmp_path).load()
+    assert stored is not None
+    assert stored.matrix.tolist() == ROWS[::-1].tolist()
+    assert names(tmp_path) == ["vectors-000001.npy", KEYS_FILE]
 
 
 def test_a_write_that_fails_leaves_the_version_that_counts(tmp_path: Path) -> None:

@@ -13,10 +13,12 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +30,8 @@ Matrix = npt.NDArray[np.float32]
 KEYS_FILE: Final = "vectors.keys.jsonl"
 DIARY_FOLDER: Final = "diary-vectors"
 _VERSION: Final = re.compile(r"vectors-(\d{1,12})\.npy")
+_LAST_VERSION: Final = 999_999_999_999
+"""Whoever wrote it, the next one has a name again that is a version's."""
 _TEMPORARY: Final = f".{KEYS_FILE}.new"
 
 
@@ -73,10 +77,11 @@ class VectorFiles:
     def lines(self) -> dict[str, bytes]:
         """Return the key line of each hash as it is on disk."""
         found: dict[str, bytes] = {}
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            for line in (self.folder / KEYS_FILE).read_bytes().split(b"\n")[1:]:
-                if line:
-                    found[json.loads(line)["hash"]] = line + b"\n"
+        wrong = contextlib.suppress(OSError, ValueError, KeyError, TypeError)
+        with wrong, _opened(self.folder / KEYS_FILE) as file:
+            file.readline()
+            for line in filter(bytes.strip, file):
+                found[json.loads(line)["hash"]] = line.removesuffix(b"\n") + b"\n"
         return found
 
     def write(self, model: str, dim: int, lines: Sequence[bytes], blocks: Iterable[Matrix]) -> tuple[Matrix, int]:
@@ -87,7 +92,7 @@ class VectorFiles:
         path = self.folder / "vectors"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            number = max(self._versions(), default=0) + 1
+            number = max((found for found in self._versions() if found < _LAST_VERSION), default=0) + 1
             path = self.folder / f"vectors-{number:06}.npy"
             try:
                 written = _write_matrix(path, len(lines), dim, blocks)
@@ -108,29 +113,38 @@ class VectorFiles:
     # ---------------------------------------------------------------- private
 
     def _load(self) -> Stored | None:
-        first, *rest = (self.folder / KEYS_FILE).read_bytes().split(b"\n")
-        header = json.loads(first)
+        with _opened(self.folder / KEYS_FILE) as file:
+            header = json.loads(file.readline())
+            return self._rest(header, file)
+
+    def _rest(self, header: Mapping[str, Any], file: BinaryIO) -> Stored | None:
         name, model, dim = header["vectors_file"], header.get("model"), header.get("dim")
         if not isinstance(name, str) or not _VERSION.fullmatch(name) or not isinstance(model, str | None):
             return None
-        keys = [json.loads(line) for line in rest if line]
+        matrix = _map(self.folder / name)
+        # One too many tells as much as a million: what is no cache is not read to its end.
+        lines = [line.removesuffix(b"\n") for line in islice(filter(bytes.strip, file), len(matrix) + 1)]
+        if len(lines) != len(matrix):
+            return None
+        keys = [json.loads(line) for line in lines]
         files, hashes = [key["file"] for key in keys], [key["hash"] for key in keys]
         if not all(type(text) is str for text in (*files, *hashes)):
             return None
-        matrix = _map(self.folder / name)
-        if matrix.ndim != 2 or matrix.dtype != np.float32 or len(matrix) != len(keys):
+        if matrix.ndim != 2 or matrix.dtype != np.float32:
             return None
         width = int(matrix.shape[1])
         if not width or dim not in (None, width):
             return None
-        return Stored(model or None, width, files, hashes, matrix, digest_of(line + b"\n" for line in rest if line))
+        return Stored(model or None, width, files, hashes, matrix, digest_of(line + b"\n" for line in lines))
 
     def _replace_keys(self, name: str, model: str, dim: int, lines: Sequence[bytes]) -> int:
         header = json.dumps({"vectors_file": name, "model": model, "dim": dim}, ensure_ascii=False)
         data = header.encode("utf-8", "replace") + b"\n" + b"".join(lines)
         # A dot-name: the watcher and sync tools leave it alone. One process writes here at a time, so one name does.
         temporary = self.folder / _TEMPORARY
-        with temporary.open("wb") as file:
+        # A vault that is synced may bring anything of that name: a link would be written through.
+        temporary.unlink(missing_ok=True)
+        with temporary.open("xb") as file:
             file.write(data)
             _flush(file)
         # The folder first: keys that outlive a power cut must not name a matrix whose entry did not.
@@ -171,8 +185,15 @@ def _write_matrix(path: Path, rows: int, dim: int, blocks: Iterable[Matrix]) -> 
         return start + rows * dim * 4
 
 
+def _opened(path: Path) -> BinaryIO:
+    """Open a file for reading. Raises ValueError for what is no file: a pipe would keep us waiting for ever."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise ValueError(f"{path} is no file")
+    return path.open("rb")
+
+
 def _map(path: Path) -> Matrix:
-    with path.open("rb") as file:
+    with _opened(path) as file:
         if np.lib.format.read_magic(file) not in ((1, 0), (2, 0)):
             raise ValueError("not a matrix")
     size = path.stat().st_size
