@@ -91,7 +91,10 @@ def test_a_note_cannot_move_the_cursor(color: bool) -> None:
 
 def test_the_prompt_is_one_line_an_item_by_the_address_it_can_be_linked_with() -> None:
     likes = "- [preferences:likes-the-sea] Likes the sea.\n  Also 海边."
-    assert prompt_text([HIT, LINK]).startswith(f"{likes}\n- [trips:beach] ")
+    assert prompt_text([HIT, LINK], None).startswith(f"{likes}\n- [trips:beach] ")
+    long = {**HIT, "content": "A" * 100_000}
+    assert len(prompt_text([long, LINK], 100)) < 1_400
+    assert len(prompt_text([long], None)) > 100_000
     assert printed(print_answer, answer(HIT), form="prompt") == f"{likes}\n"
     assert "\x1b" not in printed(print_answer, answer(LINK), form="prompt")
     assert printed(print_answer, answer(), form="prompt") == ""

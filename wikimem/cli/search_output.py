@@ -8,7 +8,7 @@ import click
 from wikimem.api.protocol import RetrieveAnswer, RetrievedItemBody
 from wikimem.cli.marking import matched_spans
 from wikimem.cli.output import print_table, print_text, safe
-from wikimem.host_prompt import injection_text
+from wikimem.host_prompt import fitted, injection_text
 
 _INDENT = "   "
 
@@ -17,7 +17,7 @@ def print_answer(answer: RetrieveAnswer, *, form: str = "text", explain: bool = 
     """Print an answer: `form` is `text`, or `prompt` for the lines that go into a model's prompt."""
     if form == "prompt":
         if answer["items"]:
-            click.echo(prompt_text(answer["items"]))
+            click.echo(prompt_text(answer["items"], answer["budget_tokens"]))
         return
     if not answer["items"]:
         click.echo("nothing found")
@@ -31,9 +31,10 @@ def print_answer(answer: RetrieveAnswer, *, form: str = "text", explain: bool = 
         print_dropped(answer)
 
 
-def prompt_text(items: Iterable[Mapping[str, Any]]) -> str:
+def prompt_text(items: Iterable[Mapping[str, Any]], budget_tokens: int | None) -> str:
     """Return the text that a host puts before its model: each item below the address it can be linked with."""
-    return safe(injection_text((item["address"], item["content"]) for item in items))
+    shown = [(item["address"], item["content"]) for item in items]
+    return safe(injection_text(shown if budget_tokens is None else fitted(shown, budget_tokens)))
 
 
 def print_scoring(answer: RetrieveAnswer) -> None:
