@@ -13,6 +13,7 @@ from wikimem.search.shelf import fresh_texts
 from wikimem_daemon.threads import in_thread
 
 LONG_BYTES = 200_000  # some 30 ms of work
+LONG_EDITED_BYTES = 2 * LONG_BYTES  # of a note that was read before half is known; a thread would take longer for it
 
 
 class BeingRead(Exception):
@@ -43,7 +44,7 @@ class LongNotes:
 
     def begin(self, path: str, data: bytes, layout: Layout, before: Page | None) -> None:
         """See to it that a note is read before it is served. Raises `BeingRead` while it is not."""
-        if len(data) < LONG_BYTES:
+        if len(data) < (LONG_BYTES if before is None else LONG_EDITED_BYTES):
             return
         key = _key(path, data, layout)
         if key == self._key and not self.reading:

@@ -156,6 +156,8 @@ def _line_at(data: bytes, offset: int) -> int:
 def served(parts: tuple[Part, ...]) -> tuple[tuple[Part, ...], tuple[Problem, ...]]:
     """Return the parts that are served, of one name only the last, and a problem for each of the others."""
     last: dict[str, Part] = {part.key: part for part in parts}
+    if len(last) == len(parts):
+        return parts, ()
     problems = tuple(_duplicate(part, last[part.key].line) for part in parts if last[part.key] is not part)
     return tuple(part for part in parts if last[part.key] is part), problems
 
