@@ -17,7 +17,7 @@ from wikimem import Client as PublicClient
 from wikimem.api import async_client, client, finding
 from wikimem.api.async_client import AsyncClient
 from wikimem.api.client import MAX_IDLE, Client
-from wikimem.errors import Conflict, DeniedError, NotFound, NotRunning, TryAgain, Unreachable
+from wikimem.errors import Conflict, DeniedError, InvalidInput, NotFound, NotRunning, TryAgain, Unreachable
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +38,25 @@ def ask_health(kind: str, path: Path, timeout: float) -> object:
 def test_the_package_offers_both() -> None:
     assert PublicClient is Client
     assert PublicAsyncClient is AsyncClient is client.AsyncClient
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_a_vault_may_be_named_by_a_path_and_not_in_the_sockets_place(
+    kind: type[Client | AsyncClient], served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in served.env.items():
+        monkeypatch.setenv(name, value)
+    assert kind(vault=served.vault).socket_path == served.socket
+    with pytest.raises(NotRunning, match="is no socket") as caught:
+        ask_health("sync" if kind is Client else "async", served.vault, 1.0)
+    assert "`vault=`" in caught.value.hint
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf")])
+def test_a_timeout_that_is_no_time_is_refused(kind: type[Client | AsyncClient], timeout: float) -> None:
+    with pytest.raises(InvalidInput, match="timeout"):
+        kind(Path("x.sock"), timeout=timeout)
 
 
 def test_threads_may_share_a_client(served: Served) -> None:

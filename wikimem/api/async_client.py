@@ -40,7 +40,10 @@ class AsyncClient(Verbs):
     """Calls to the daemon of one vault, on one event loop. Arguments as in `Client`."""
 
     def __init__(
-        self, socket_path: str | os.PathLike[str] | None = None, vault: str | None = None, timeout: float = TIMEOUT_S
+        self,
+        socket_path: str | os.PathLike[str] | None = None,
+        vault: str | os.PathLike[str] | None = None,
+        timeout: float = TIMEOUT_S,
     ) -> None:
         path = Path(socket_path) if socket_path is not None else find_socket(vault)
         self._exchange: Exchange[socket.socket] = Exchange(path, timeout)

@@ -65,7 +65,10 @@ class Client(Verbs):
     """
 
     def __init__(
-        self, socket_path: str | os.PathLike[str] | None = None, vault: str | None = None, timeout: float = TIMEOUT_S
+        self,
+        socket_path: str | os.PathLike[str] | None = None,
+        vault: str | os.PathLike[str] | None = None,
+        timeout: float = TIMEOUT_S,
     ) -> None:
         path = Path(socket_path) if socket_path is not None else find_socket(vault)
         self._exchange: Exchange[socket.socket] = Exchange(path, timeout)
@@ -95,8 +98,8 @@ class Client(Verbs):
     def _attempt(self, prepared: Prepared[Any]) -> Attempt[socket.socket]:
         if self._pid != os.getpid():
             # After a fork two processes would read each other's answers from one connection. Ours are copies: closing
-            # them leaves the parent's as they are.
-            self._pid = os.getpid()
+            # them leaves the parent's as they are. A thread that held the lock is not among us to let it go.
+            self._pid, self._lock = os.getpid(), threading.Lock()
             self.close()
         return self._exchange.attempt(prepared)
 

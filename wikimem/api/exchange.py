@@ -19,7 +19,7 @@ from typing import Any, Final, Generic, TypeVar
 from wikimem.api.http_wire import EventReader, ResponseReader, decode_answer, encode_request
 from wikimem.api.protocol import Event
 from wikimem.api.requests import Prepared
-from wikimem.errors import Busy, ConfigError, DeniedError, NotRunning, TryAgain, Unreachable
+from wikimem.errors import Busy, ConfigError, DeniedError, InvalidInput, NotRunning, TryAgain, Unreachable
 
 Connection = TypeVar("Connection")
 """Whatever the transport calls a connection."""
@@ -30,6 +30,7 @@ LONGEST_DELAY_S: Final = 0.25
 SILENCE_S: Final = 45.0
 """An event stream that is silent for longer (three missed heartbeats) is dead."""
 
+MAX_TIMEOUT_S: Final = 86_400.0
 MAX_PATH_BYTES: Final = 107
 """What the kernel's `sun_path` holds besides its final NUL."""
 
@@ -100,6 +101,10 @@ class Exchange(Generic[Connection]):
     answered: bool = False
 
     def __post_init__(self) -> None:
+        if not 0 < self.timeout_s < MAX_TIMEOUT_S:
+            raise InvalidInput(
+                f"The timeout is {self.timeout_s} s.", hint=f"Give seconds above 0 and below {MAX_TIMEOUT_S:,}."
+            )
         length = len(str(self.socket_path).encode("utf-8", "surrogateescape"))
         if length > MAX_PATH_BYTES:
             raise ConfigError(
@@ -264,6 +269,12 @@ class Attempt(Generic[Connection]):
 
     def _not_running(self) -> NotRunning:
         # Only the socket is known here: its name is that of a vault only where a configuration names the vault.
+        path = self.exchange.socket_path
+        if path.suffix != ".sock" and not path.is_socket():
+            return NotRunning(
+                f"{path} is no socket.",
+                hint="Name a vault by `vault=`, its name or path; `socket_path` is the daemon's.",
+            )
         return NotRunning(
             f"No daemon answers on {self.exchange.socket_path}.",
             hint="Start it: `wikimem serve --vault NAME|PATH`; as a service: `wikimem service install NAME PATH`.",

@@ -11,11 +11,11 @@ from wikimem.errors import DeniedError, NotRunning
 _UCRED: Final = struct.Struct("3i")
 
 
-def find_socket(vault: str | None) -> Path:
+def find_socket(vault: str | os.PathLike[str] | None) -> Path:
     """Return the socket of the vault that `vault`, the environment or the working directory names."""
     from wikimem import config  # noqa: PLC0415 - a caller that knows the socket's path pays for no configuration
 
-    return config.load(vault, require=False).socket_path
+    return config.load(None if vault is None else os.fspath(vault), require=False).socket_path
 
 
 def peer_uid(connection: socket.socket) -> int | None:
