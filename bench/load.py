@@ -123,6 +123,12 @@ class Restarts:
     errors: Counter[str] = field(default_factory=Counter)
     appended: list[str] = field(default_factory=list)
 
+    def miswritten(self, served: Served) -> dict[str, int]:
+        """Return how many times each entry that was answered is in the diary, where that is not once."""
+        text = "".join(path.read_text(encoding="utf-8") for path in (served.vault / "diary").glob("*.md"))
+        counts = {entry: text.count(f"{entry}\n") for entry in self.appended}
+        return {entry: count for entry, count in counts.items() if count != 1}
+
 
 def restarts(served: Served, rounds: int, *, kill: int = signal.SIGKILL, clients: int = 4) -> Restarts:
     """Kill and start the daemon again and again while clients ask and write; every start must need one try."""
@@ -136,9 +142,11 @@ def restarts(served: Served, rounds: int, *, kill: int = signal.SIGKILL, clients
             met.release()
             while not stop.is_set():
                 text = f"entry {number} {uuid.uuid4()}"
+                # Over many days: a day of a thousand entries takes so long to write that it is killed every time.
+                day = f"2026-07-{rng.randint(1, 31):02}"
                 try:
                     client.retrieve(rng.choice(QUERIES), limit=3)
-                    client.diary_append(text, date="2026-07-21", time="12:00")
+                    client.diary_append(text, date=day, time="12:00")
                 except WikimemError as error:
                     with lock:
                         found.errors[f"{type(error).__name__}: {error}"] += 1
@@ -270,9 +278,10 @@ def _restarts(served: Served, chosen: argparse.Namespace) -> int:
     found = restarts(served, chosen.rounds)
     print(
         f"{found.rounds} x kill -9: {found.calls} calls, errors {dict(found.errors)}, started in one try each, "
-        f"p50 {statistics.median(found.seconds):.2f} s, max {max(found.seconds):.2f} s"
+        f"p50 {statistics.median(found.seconds):.2f} s, max {max(found.seconds):.2f} s; "
+        f"{len(found.appended)} entries written, lost or written twice {found.miswritten(served)}"
     )
-    return 1 if found.errors else 0
+    return 1 if found.errors or found.miswritten(served) else 0
 
 
 def _fuzz(served: Served, chosen: argparse.Namespace) -> int:

@@ -112,8 +112,10 @@ def test_nothing_is_written_through_a_link_or_into_a_pipe(journal: Journal, tmp_
     os.mkfifo(journal.path)
     with pytest.raises(StorageError, match="no plain file"):
         journal.append(entry(1))
-    with pytest.raises(OSError, match="no plain file"):
+    with pytest.raises(StorageError, match="no plain file"):
         journal.tail(1)
+    with pytest.raises(StorageError, match="no plain file"):
+        journal.entries()
 
 
 def test_two_logs_come_in_one_order_and_each_keeps_its_own() -> None:

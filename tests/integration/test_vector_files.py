@@ -183,3 +183,18 @@ def test_a_write_that_fails_leaves_the_version_that_counts(tmp_path: Path) -> No
         VectorFiles(tmp_path).write("m", 3, [key_line(*KEYS[0])], [np.ones((1, 4), np.float32)])
     assert names(tmp_path) == before
     assert VectorFiles(tmp_path).load() is not None
+
+
+def test_no_link_of_the_vault_leads_a_write_out_of_it(tmp_path: Path) -> None:
+    """A vault comes from a friend, a sync tool or git; what it links to is not ours to write."""
+    folder, outside = tmp_path / "vault", tmp_path / "outside"
+    folder.mkdir()
+    outside.mkdir()
+    (outside / "precious").write_text("mine")
+    (folder / f".{KEYS_FILE}.new").symlink_to(outside / "precious")
+    write(folder)
+    assert VectorFiles(folder).load() is not None
+    (folder / "diary-vectors").symlink_to(outside)
+    with pytest.raises(StorageError, match="symbolic link"):
+        write(folder / "diary-vectors")
+    assert [path.read_text() for path in outside.iterdir()] == ["mine"]

@@ -9,6 +9,7 @@ does not fit together is no cache: vectors cost money, wrong ones cost trust.
 """
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -91,7 +92,7 @@ class VectorFiles:
         """
         path = self.folder / "vectors"
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            _make_folder(self.folder)
             number = max((found for found in self._versions() if found < _LAST_VERSION), default=0) + 1
             path = self.folder / f"vectors-{number:06}.npy"
             try:
@@ -167,6 +168,13 @@ class VectorFiles:
                     # Some systems forbid removing what another program maps: a later sweep gets it.
                     with contextlib.suppress(OSError):
                         entry.unlink()
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the folder. The vault itself may be a link; one inside it would lead our writes out of it."""
+    if folder.name == DIARY_FOLDER and folder.is_symlink():
+        raise OSError(errno.ELOOP, "the folder is a symbolic link", str(folder))
+    folder.mkdir(parents=True, exist_ok=True)
 
 
 def _write_matrix(path: Path, rows: int, dim: int, blocks: Iterable[Matrix]) -> int:

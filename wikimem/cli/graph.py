@@ -48,7 +48,7 @@ def graph(form: Format | None, output: str | None, *, no_content: bool, vault: s
         click.echo(text, nl=False)
         return
     try:
-        Path(output).write_text(text, encoding="utf-8")
+        Path(output).write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         hint = "name a file in a folder that you can write to"
         raise StorageError(f"{output} cannot be written: {error.strerror}", path=output, hint=hint) from error

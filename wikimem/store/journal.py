@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from wikimem.pages.journal import JournalEntry, read_lines, render_line
 from wikimem.pages.skipped import is_conflict_copy
-from wikimem.store.steps import step
+from wikimem.store.steps import failed, step
 from wikimem.text.problems import Problem
 
 FILE_NAME = "journal.jsonl"
@@ -129,7 +129,13 @@ class Journal:
 
 
 def _reader(path: Path) -> BinaryIO:
-    return os.fdopen(_open_plain(path, os.O_RDONLY), "rb")
+    """Open a log to be read. Raises `FileNotFoundError`, and `StorageError` for one that cannot be read."""
+    try:
+        return os.fdopen(_open_plain(path, os.O_RDONLY), "rb")
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise failed(FILE_NAME, "read the journal", error) from error
 
 
 def _open_plain(path: Path, flags: int) -> int:

@@ -14,6 +14,7 @@ _HINTS = {
     errno.EROFS: "the file system is mounted read-only",
     errno.EIO: "the disk reports a fault: look at the system's log before anything else",
     errno.ENAMETOOLONG: "the name is too long for this file system: choose a shorter one",
+    errno.ELOOP: "put a regular file in its place, or remove it",
     errno.EXDEV: "the path leads out of the vault through a symbolic link: edit that file where it lies",
 }
 
