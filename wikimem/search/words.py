@@ -24,6 +24,8 @@ LONGEST_WHOLE = 200
 
 _LETTERS_BEYOND_NFD = str.maketrans(
     {"ß": "ss", "ø": "o", "đ": "d", "ð": "d", "ł": "l", "æ": "ae", "œ": "oe", "þ": "th", "ı": "i", "ħ": "h", "ـ": ""}
+    # A Persian or Urdu keyboard and an Arabic one write these letters with different code points.
+    | {"ک": "ك", "ی": "ي", "ہ": "ه", "ھ": "ه"}
 )
 _STEMMERS = (
     (0x00C0, 0x024F, "english"),
