@@ -14,6 +14,8 @@ from wikimem_daemon.threads import in_thread
 
 LONG_BYTES = 200_000  # some 30 ms of work
 LONG_EDITED_BYTES = 2 * LONG_BYTES  # of a note that was read before half is known; a thread would take longer for it
+_MOST_MISSED = 3  # a note that is saved faster than it is read is read on the spot now and then
+_MOMENT_S = 0.02
 
 
 class BeingRead(Exception):
@@ -34,20 +36,31 @@ class LongNotes:
 
     def __init__(self) -> None:
         self._key: _Key | None = None
-        self._found: tuple[Page, Prepared | None] | None = None
+        self._found: tuple[Page, Prepared] | None = None
         self._task: asyncio.Task[None] | None = None
+        self._missed = 0
 
     @property
-    def reading(self) -> bool:
-        """Whether a note is being read."""
-        return self._task is not None
+    def reading(self) -> str | None:
+        """The path of the note that is being read."""
+        return self._key.path if self._task is not None and self._key is not None else None
+
+    def check(self, path: str) -> None:
+        """Raise `BeingRead` for the note that is being read, before anybody opens it for nothing."""
+        if path == self.reading:
+            raise BeingRead
 
     def begin(self, path: str, data: bytes, layout: Layout, before: Page | None) -> None:
         """See to it that a note is read before it is served. Raises `BeingRead` while it is not."""
         if len(data) < (LONG_BYTES if before is None else LONG_EDITED_BYTES):
             return
+        if self._task is not None:
+            raise BeingRead
         key = _key(path, data, layout)
-        if key == self._key and not self.reading:
+        if key == self._key:
+            return
+        self._missed = self._missed + 1 if self._key is not None and self._key.path == path else 0
+        if self._missed > _MOST_MISSED:
             return
         self._key, self._found = key, None
         self._task = asyncio.create_task(self._read(path, data, layout, before))
@@ -55,15 +68,16 @@ class LongNotes:
 
     def take(self, path: str, data: bytes, layout: Layout, before: Page | None) -> tuple[Page, Prepared | None]:
         """Return a note as it was read ahead, or read it here and now."""
-        found = None
-        if len(data) >= LONG_BYTES and self._key == _key(path, data, layout):
-            found, self._key, self._found = self._found, None, None
-        return found or (read_page(path, data, layout, before), None)
+        if self._task is not None or len(data) < LONG_BYTES:
+            return read_page(path, data, layout, before), None
+        key, self._key = self._key, None
+        found, self._found = self._found, None
+        return found if found and key == _key(path, data, layout) else (read_page(path, data, layout, before), None)
 
     async def wait(self) -> None:
-        """Wait until the note is read."""
+        """Wait until the note is read, or for a moment: other work may have come."""
         if self._task is not None:
-            await asyncio.shield(self._task)
+            await asyncio.wait([self._task], timeout=_MOMENT_S)
 
     async def _read(self, path: str, data: bytes, layout: Layout, before: Page | None) -> None:
         def read() -> tuple[Page, Prepared]:

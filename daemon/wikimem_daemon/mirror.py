@@ -125,6 +125,8 @@ class Mirror:
 
         `patient`: raises `BeingRead` for a long note that has to be read first, and is then to be called again.
         """
+        if patient:
+            self.long_notes.check(path)
         entry = self.entries.get(path)
         if scanned and self.is_settled(path):
             return Step.NOTHING

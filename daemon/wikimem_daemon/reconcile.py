@@ -226,7 +226,9 @@ class Reconciler:
         if self.partial:
             found.append(Degraded("starting", "the vault is still being read", "ask again, or wait longer"))
         elif not done and asked and self._vigil.lost is None:
+            long_note = self._mirror.long_notes.reading
             detail = f"the disk is still being compared; {len(self._work)} steps are left"
+            detail = f"{long_note} is long and is being read" if long_note is not None else detail
             found.append(Degraded("behind", detail, "ask again in a moment"))
         return Freshness(done and not found, self.partial, shorten(found), self.cursor())
 

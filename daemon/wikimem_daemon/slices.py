@@ -56,16 +56,18 @@ class Slices:
         if self._around.is_lost():
             self._work.give_up()
             return True
-        if self._mirror.long_notes.reading:
-            return False
+        if self._mirror.long_notes.reading is None:
+            self._work.unpark()
         until = self._now() + budget_s
         while (work := self._work.take()) is not None:
             self._do_safely(work)
             if self._mirror.effects_waiting >= SETTLE_EVERY and not self._around.is_first_diff():
                 self._around.settle()
-            if self._now() >= until or self._mirror.long_notes.reading:
+            if self._now() >= until:
                 break
         if len(self._work):
+            if work is None and not self._around.is_first_diff():
+                self._around.settle()  # only a long note is left, which may take seconds
             return False
         self._around.settle()
         self._around.idle()
@@ -91,15 +93,14 @@ class Slices:
 
     async def _run_all(self) -> None:
         while not self.run():
-            await self._mirror.long_notes.wait()
-            await asyncio.sleep(0)
+            await (asyncio.sleep(0) if self._work.ready else self._mirror.long_notes.wait())
             self._around.between()
 
     def _do_safely(self, work: Work) -> None:
         try:
             self._do(work)
         except BeingRead:
-            self._work.expand([work])  # first again: what was asked for before a marker is done before it
+            self._work.park(work)
         except CannotWatch as error:
             self._around.cannot_watch(error)
         except Exception:  # noqa: BLE001 - the outermost loop of the work

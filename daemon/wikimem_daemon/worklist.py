@@ -2,6 +2,7 @@
 
 Work goes to the end. What a folder's listing brings goes to the front, so that a marker is reached only after
 everything that was asked for before it, however much that turned out to be, and never waits for what came later.
+A look that has to wait is parked, and with it the markers that come after it; other work goes on.
 """
 
 import asyncio
@@ -66,10 +67,16 @@ class WorkList:
     def __init__(self) -> None:
         self._queue: deque[Work] = deque()
         self._queued: set[Work] = set()
+        self._parked: dict[Work, None] = {}
         self.taken = 0
 
     def __len__(self) -> int:
-        return len(self._queue)
+        return len(self._queue) + len(self._parked)
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is work that need not wait."""
+        return bool(self._queue)
 
     def add(self, work: Work) -> None:
         """Ask for work, unless the same waits already: it will see whatever is true by then."""
@@ -84,13 +91,25 @@ class WorkList:
         self._queue.extendleft(reversed(list(works)))
 
     def take(self) -> Work | None:
-        """Return the next work, None when there is none."""
-        if not self._queue:
-            return None
-        work = self._queue.popleft()
-        self._queued.discard(work)
-        self.taken += 1
-        return work
+        """Return the next work, None when there is none that can be done now."""
+        while self._queue:
+            work = self._queue.popleft()
+            self._queued.discard(work)
+            if self._parked and isinstance(work, Marker):
+                self.park(work)
+                continue
+            self.taken += 1
+            return work
+        return None
+
+    def park(self, work: Work) -> None:
+        """Put work aside that has to wait; what was asked for before a marker is done before it, so that waits too."""
+        self._parked[work] = None
+
+    def unpark(self) -> None:
+        """Put all that was put aside before everything else, in order."""
+        parked, self._parked = self._parked, {}
+        self.expand(parked)
 
     def mark(self, loop: asyncio.AbstractEventLoop) -> "asyncio.Future[bool]":
         """Return a future that is done when all that waits now is done (true) or was given up (false)."""
@@ -100,6 +119,7 @@ class WorkList:
 
     def give_up(self) -> None:
         """Drop all work: the place it was about is gone."""
+        self.unpark()
         works, self._queue = self._queue, deque()
         self._queued.clear()
         for work in works:

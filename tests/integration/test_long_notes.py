@@ -64,6 +64,49 @@ def test_while_a_long_note_is_read_answers_come_and_are_not_called_fresh(
     asyncio.run(run())
 
 
+def test_other_notes_are_taken_in_while_a_long_one_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            cursor = life.reconciler.cursor()
+            reading = SlowReading(monkeypatch)
+            life.write("wiki/a.md", LONG)
+            found = await life.fresh(0.05)
+            assert "wiki/a.md is long" in found.degraded[0].detail
+            life.write("wiki/b.md", SHORT)
+            life.write("wiki/c.md", LONG)
+            assert not (await life.fresh(0.05)).fresh
+            await life.until(lambda: life.changes(cursor) == [("add", "b:hill", None)])
+            assert life.index.texts() == {"b:hill": "steep"}
+            life.write("wiki/b.md", "## hill\n\nlow\n")
+            await life.until(lambda: life.index.texts() == {"b:hill": "low"})
+            assert reading.begun == 1
+            reading.go = True
+            assert sorted(await life.texts()) == ["a:sea", "b:hill", "c:sea"]
+
+    asyncio.run(run())
+
+
+def test_a_long_note_that_is_saved_faster_than_it_is_read_is_served_now_and_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            reading = SlowReading(monkeypatch)
+            number = 0
+            while not life.index.texts():
+                number += 1
+                assert number < 50
+                reading.go = False
+                life.write("wiki/a.md", f"{LONG}wave {number}\n")
+                await life.fresh(0.02)
+                life.write("wiki/a.md", f"{LONG}wave {number} is not the last\n")
+                reading.go = True
+                await life.fresh(0.1)
+            assert (await life.fresh()).fresh
+
+    asyncio.run(run())
+
+
 def test_the_root_that_goes_while_a_long_note_is_read_ends_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

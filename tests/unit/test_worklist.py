@@ -59,3 +59,31 @@ def test_work_that_is_given_up_ends_every_wait_and_says_so() -> None:
         return await done
 
     assert asyncio.run(run()) is False
+
+
+def test_what_is_parked_holds_up_later_markers_and_nothing_else() -> None:
+    async def run() -> None:
+        work = WorkList()
+        loop = asyncio.get_running_loop()
+        work.add(LookAt("long"))
+        after = work.mark(loop)
+        work.add(LookAt("short"))
+        assert work.take() == LookAt("long")
+        work.park(LookAt("long"))
+        assert work.take() == LookAt("short")
+        assert work.take() is None
+        assert not work.ready
+        assert len(work) == 2
+        work.unpark()
+        assert work.take() == LookAt("long")
+        marker = work.take()
+        assert isinstance(marker, Marker)
+        marker.reached(True)
+        assert await after
+        work.park(LookAt("long"))
+        given_up = work.mark(loop)
+        work.give_up()
+        assert not await given_up
+        assert len(work) == 0
+
+    asyncio.run(run())
