@@ -139,7 +139,7 @@ def is_ours(command: str, vaults: Collection[str] = ()) -> bool:
 
 
 _MARK: Final = b"\xef\xbb\xbf"
-_BY_HAND: Final = "nothing was changed; mend the file first, or add `wikimem hook` by hand as docs/agents.md shows"
+_BY_HAND: Final = "nothing was changed; mend the file first, or edit it by hand as docs/agents.md shows"
 
 
 def _read(tool: Tool, env: Mapping[str, str]) -> tuple[Path, bytes | None, str]:

@@ -70,6 +70,15 @@ def test_cursor_gets_json_at_its_session_start_and_nothing_at_its_prompts() -> N
     assert call_of(hook_event_name="beforeSubmitPrompt", prompt="a").kind == "other"
 
 
+def test_gemini_asks_before_its_agent_and_takes_json() -> None:
+    call = call_of(
+        session_id="s", cwd="/x", hook_event_name="BeforeAgent", timestamp="2026-07-21T10:00:00Z", prompt="sea"
+    )
+    assert (call.kind, call.prompt, call.session) == ("prompt", "sea", "s")
+    told = json.loads(answer_text(call, [("a:b", "text")], as_json=True))["hookSpecificOutput"]
+    assert (told["hookEventName"], "[a:b] text" in told["additionalContext"]) == ("BeforeAgent", True)
+
+
 def test_json_names_the_event_that_asked() -> None:
     call = call_of(hook_event_name="UserPromptSubmit", prompt="a")
     told = json.loads(answer_text(call, [("a:b", "text")], as_json=True))["hookSpecificOutput"]
