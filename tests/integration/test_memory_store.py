@@ -275,6 +275,9 @@ def test_an_expected_hash_that_no_longer_holds_is_a_conflict_and_both_texts_are_
         "mine"
     ]
     assert store.add("work", "job", "merged", expected_hash=conflict.current_hash).content == "merged"
+    for empty in ("job", "unknown"):  # an empty hash is one that a caller lost, and no leave to overwrite
+        with pytest.raises(Conflict):
+            store.add("work", empty, "blind", expected_hash="")
     with pytest.raises(Conflict, match="was changed meanwhile, so it was not removed") as raised:
         store.remove("work", "job", expected_hash=item.hash)
     assert "your text" not in raised.value.hint

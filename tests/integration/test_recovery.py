@@ -220,3 +220,25 @@ def test_a_displaced_file_of_a_process_that_ended_is_found_by_the_next_write_wit
         store.add("elsewhere", "first", "x")
         assert not left.exists()
         assert [one.content for one in store.versions("work:job").versions] == ["an editor's late save", "old"]
+
+
+class OtherNumbers(WithoutLeases):
+    """As overlayfs, where a file that was opened before it was copied up has another number than its name."""
+
+    lying = False
+
+    def fstat(self, descriptor: int) -> os.stat_result:
+        found = super().fstat(descriptor)
+        return os.stat_result([found[0], found[1] + self.lying, *found[2:]])
+
+
+def test_a_displaced_file_that_cannot_be_recognised_is_left_to_the_next_process(vault: Path) -> None:
+    kernel = OtherNumbers(exchange=True)
+    with open_store(vault, kernel) as store:
+        store.add("work", "job", "new")
+        kernel.lying, kernel.now = True, kernel.now + 60
+        store.tidy()
+        assert len(names(vault)) == 2
+    with open_store(vault, AgedFiles()) as store:
+        store.add("elsewhere", "first", "x")
+    assert names(vault) == ["elsewhere.md", "work.md"]

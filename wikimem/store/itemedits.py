@@ -21,7 +21,7 @@ class Guard:
     def __init__(self, address: tuple[str, str], *, yours: str | None, expected_hash: str | None) -> None:
         self._category, self._name = address
         self._yours = yours
-        self._expected: tuple[str | None] | None = (expected_hash,) if expected_hash else None
+        self._expected: tuple[str | None] | None = None if expected_hash is None else (expected_hash,)
 
     def check(self, found: RecallItem | None) -> RecallItem | None:
         """Return `found`, or raise `Conflict`."""

@@ -99,9 +99,11 @@ class Lingering:
         if one.name is not None and safe and not (last and one.due > self._kernel.monotonic()):
             # Before its time the name stays: the next start looks at it, when nobody can be writing any more.
             with contextlib.suppress(OSError):
+                # On overlayfs a file may show another number under its name than through a descriptor. Then it stays
+                # noted, and the next process decides it by its bytes.
                 if os.path.samestat(self._kernel.stat(one.name), self._kernel.fstat(one.descriptor)):
                     self._kernel.unlink(one.name)
-                self._shelter.note_gone(one.path, os.path.basename(one.name))
+                    self._shelter.note_gone(one.path, os.path.basename(one.name))
         self._kernel.close(one.descriptor)
 
     def _is_open_elsewhere(self, descriptor: int) -> bool:

@@ -216,8 +216,9 @@ class MemoryStore:
             edit = ItemEdit(self._pages, path, item, now, guard, detail)
             try:
                 planned = self.writer.apply(path, edit.put, key=idempotency_key)
-            except Conflict:
-                keep_refused(lambda: self.history, item, now)
+            except Conflict as error:
+                if error.theirs != content:
+                    keep_refused(lambda: self.history, item, now)
                 raise
         self._tidy()
         return self._pages.item_in(path, planned.data, name) or item
