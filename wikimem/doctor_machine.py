@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from wikimem import user_manager
-from wikimem.api.finding import listens
 from wikimem.config import Settings
 from wikimem.doctor_finding import Finding
 from wikimem.service_drift import drift
+from wikimem.service_files import listens
 from wikimem.service_units import service_of
 
 _PROC = Path("/proc/sys/fs/inotify")

@@ -1,8 +1,9 @@
-"""Files of the user's that the service's commands read and replace: the configuration and the units."""
+"""Files of the user's that the service's commands read and replace (configuration, units), and its socket."""
 
 import contextlib
 import os
 import secrets
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,3 +37,19 @@ def _temporary(target: Path) -> Iterator[Path]:
         yield temporary
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def listens(path: Path, *, timeout_s: float = 2.0) -> bool:
+    """Whether something accepts connections on the socket.
+
+    A full backlog (EAGAIN) is a daemon at work. A missing file, a stale one and a regular file are none.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(timeout_s)
+        try:
+            probe.connect(os.fsencode(path))
+        except (BlockingIOError, TimeoutError):
+            return True
+        except OSError:
+            return False
+    return True

@@ -1,14 +1,12 @@
 """Install a vault's daemon as a service of the user, in an order that can be run again after it was cut short."""
 
 import contextlib
-import os
-import socket
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from wikimem import places, service_units, user_manager
 from wikimem.errors import ConfigError, Locked, WikimemError
-from wikimem.service_files import read_bytes, replace_file
+from wikimem.service_files import listens, read_bytes, replace_file
 from wikimem.service_plan import Plan
 from wikimem.service_units import service_of, socket_of
 from wikimem.user_manager import Run, run, systemctl
@@ -53,21 +51,11 @@ def _refuse_other_daemon(plan: Plan, *, env: Mapping[str, str], run: Run) -> Non
         names.append(name)
     for one in names:
         file, _ = places.socket_file(one, env=env, cwd=Path.cwd())
-        if _answers(file):
+        if listens(file):
             raise Locked(
                 f"a daemon that systemd did not start answers on {file}",
                 hint="stop it (Ctrl-C where `wikimem serve` runs), then install the service",
             )
-
-
-def _answers(file: Path) -> bool:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(2.0)
-        try:
-            probe.connect(os.fsencode(file))
-        except OSError:
-            return False
-    return True
 
 
 def _take_history_along(plan: Plan, say: Say) -> None:
@@ -101,8 +89,10 @@ def _write_units(plan: Plan, say: Say) -> set[str]:
 
 def _require_found(plan: Plan, changed: set[str], *, run: Run) -> None:
     """Raise `ConfigError`, and take the new files away, unless systemd looks where they were written."""
-    state = user_manager.unit_state(socket_of(plan.instance.name), run=run)
-    if state is None or state.load != "not-found":
+    service = service_of(plan.instance.name)
+    # The drop-in, not the units: these may be there for another vault, in the folder where systemd does look.
+    answer = systemctl("show", service, "-p", "DropInPaths", run=run)
+    if answer.status != 0 or f"{service}.d/10-vault.conf" in answer.out:
         return
     for file in sorted(changed, reverse=True):
         (plan.folder / file).unlink(missing_ok=True)

@@ -10,7 +10,7 @@ from wikimem import places, service_units, user_manager
 from wikimem.config_read import read_toml
 from wikimem.errors import ConfigError, NotFound, WikimemError
 from wikimem.service_config import without_vault
-from wikimem.service_files import read_bytes, replace_file
+from wikimem.service_files import listens, read_bytes, replace_file
 from wikimem.service_plan import SHARED
 from wikimem.service_units import service_of, socket_of
 from wikimem.user_manager import Run, run, systemctl
@@ -41,7 +41,11 @@ def uninstall(name: str, *, purge: bool, env: Mapping[str, str], run: Run = run,
     say(f"removed {service_of(name)} and {socket_of(name)}")
     vault = _forget(name, env, say)
     with contextlib.suppress(OSError, ConfigError):
-        places.runtime_folder(env)[0].rmdir()  # only when it is empty
+        runtime = places.runtime_folder(env)[0]
+        # systemd removes it with the unit, but not for a unit whose file was gone before us.
+        if not listens(runtime / f"{name}.sock"):
+            (runtime / f"{name}.sock").unlink(missing_ok=True)
+        runtime.rmdir()  # only when it is empty
     _clear_state(places.state_home(env), name, vault, purge=purge, say=say)
     own_units = _own_units(env)
     if (own_units / service_units.dropins_of(name)).is_dir():

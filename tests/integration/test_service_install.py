@@ -23,7 +23,7 @@ class Systemd:
         self.told: list[str] = []
         self.active: set[str] = set()
         self.refuses: dict[str, Ran] = {}
-        self.load = "loaded"
+        self.looks_there = True
 
     def __call__(self, command: Sequence[str]) -> Ran:
         words = [word for word in command if word not in ("systemctl", "--user", "--no-pager")]
@@ -31,7 +31,8 @@ class Systemd:
             return Ran(0, '{"MESSAGE": "config.toml: unknown key `colour`"}\n', "")
         if words[0] == "show":
             state = "active" if words[1] in self.active else "inactive"
-            return Ran(0, f"LoadState={self.load}\nActiveState={state}\nExecMainStatus=78\n", "")
+            dropins = f"/units/{words[1]}.d/10-vault.conf" if self.looks_there else ""
+            return Ran(0, f"ActiveState={state}\nExecMainStatus=78\nDropInPaths={dropins}\n", "")
         self.told.append(" ".join(words))
         if words[0] in self.refuses:
             return self.refuses[words[0]]
@@ -119,6 +120,8 @@ def test_uninstalling_leaves_nothing_but_the_vault(home: Home) -> None:
     before = sorted(home.root.rglob("*"))
     home.install()
     (home.root / "run/wikimem").mkdir()
+    with socket.socket(socket.AF_UNIX) as stale:
+        stale.bind(os.fsencode(home.root / "run/wikimem/notes.sock"))
     home.uninstall()
     left = [path for path in home.root.rglob("*") if path not in before]
     assert [
@@ -284,7 +287,7 @@ def test_uninstalling_what_is_not_there_says_what_is(home: Home) -> None:
 
 def test_a_systemd_that_looks_elsewhere_is_told_of_and_nothing_is_left(home: Home) -> None:
     home.env["XDG_DATA_HOME"] = str(home.root / "data")
-    home.systemd.load = "not-found"
+    home.systemd.looks_there = False
     before = sorted(home.root.rglob("*"))
     with pytest.raises(ConfigError, match="does not look into") as caught:
         home.install()

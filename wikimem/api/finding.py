@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from wikimem.errors import DeniedError, NotRunning
+from wikimem.service_files import listens
 
 _UCRED: Final = struct.Struct("3i")
 
@@ -37,22 +38,6 @@ def check_peer(connection: socket.socket, path: Path) -> None:
         raise DeniedError(
             f"User {uid} listens on {path}, not you.", hint="Remove that file, or point XDG_RUNTIME_DIR to your own."
         )
-
-
-def listens(path: Path, *, timeout_s: float = 2.0) -> bool:
-    """Whether something accepts connections on the socket.
-
-    A full backlog (EAGAIN) is a daemon at work. A missing file, a stale one and a regular file are none.
-    """
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(timeout_s)
-        try:
-            probe.connect(os.fsencode(path))
-        except (BlockingIOError, TimeoutError):
-            return True
-        except OSError:
-            return False
-    return True
 
 
 def start_unit(path: Path) -> bool:

@@ -68,7 +68,7 @@ def daemon_client(settings: Settings) -> "Client":
 
 def answers(settings: Settings) -> bool:
     """Whether something accepts connections on the vault's socket."""
-    from wikimem.api.finding import listens  # noqa: PLC0415 - light, but not for commands that need no daemon
+    from wikimem.service_files import listens  # noqa: PLC0415 - light, but not for commands that need no daemon
 
     return listens(settings.socket_path)
 
