@@ -24,11 +24,11 @@ class BeingRead(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """What a reading is of. The layout counts by identity: another one may read the same bytes in another way."""
+    """What a reading is of: another layout may read the same bytes in another way."""
 
     path: str
     digest: bytes
-    layout: int
+    layout: Layout
 
 
 class LongNotes:
@@ -91,4 +91,4 @@ class LongNotes:
 
 
 def _key(path: str, data: bytes, layout: Layout) -> _Key:
-    return _Key(path, hashlib.sha256(data).digest(), id(layout))
+    return _Key(path, hashlib.sha256(data).digest(), layout)
