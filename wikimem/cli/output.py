@@ -99,8 +99,14 @@ def fail_usage(error: click.ClickException) -> int:
     hint = f"see `{path} --help`"
     if isinstance(error, click.NoSuchOption) and context is not None and isinstance(context.command, click.Group):
         hint = f"options go after the command, as `wikimem ls --vault PATH`; {hint}"
+    elif isinstance(error, click.NoSuchOption) and context is not None and _takes_words(context.command):
+        hint = f"words that begin with a dash go last, after `--`; {hint}"
     print_error(message[:1].lower() + message[1:], hint)
     return error.exit_code if isinstance(error, click.UsageError) else 1
+
+
+def _takes_words(command: click.Command) -> bool:
+    return any(isinstance(parameter, click.Argument) and parameter.nargs == -1 for parameter in command.params)
 
 
 def shortened(text: str, cells: int) -> str:
