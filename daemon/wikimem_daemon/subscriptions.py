@@ -89,7 +89,10 @@ class _Stream:
         heartbeat = self._streams.gate.limits.heartbeat_s
         while True:
             try:
-                notice = await asyncio.wait_for(subscription.next(), heartbeat)
+                # Not `wait_for`: before Python 3.12 it swallows a cancellation that comes together with its result, and
+                # the stream of a client that is cut would never end.
+                async with asyncio.timeout(heartbeat):
+                    notice = await subscription.next()
             except TimeoutError:
                 await send(_body(_HEARTBEAT))
                 continue
