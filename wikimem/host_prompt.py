@@ -6,32 +6,11 @@ no memory.
 """
 
 import json
-import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from wikimem.text.decoding import REPLACEMENT, replace_improper
-
-MEMORY_TAG = "wikimem-memory"
-"""The element that encloses injected memory where the text around it is not ours (`memory_block`)."""
-
-# Tags that must not be opened or closed by a memory: our own, those that coding agents put around a hook's text, and
-# those of a transcript. The short ones count only with their `>`: `Map<UserId>` is code.
-_GUARDED_TAGS = (
-    *(MEMORY_TAG, "system-reminder", "user-prompt", "session-start", "additional-context", "hook-context"),
-    *("session-context", "environment-context", "user-instructions", "function-calls", "tool-call", "tool-result"),
-    *("system>", "user>", "human>", "assistant>", "instructions>", "memory>", "memories>", "notes>", "context>"),
-)
-# `<|im_end|>`, and `<\uff5cUser\uff5c>` in wide forms: what models are trained to take for the end of a turn.
-_SPECIAL_TOKEN = re.compile(r"\|[^|<>\s]{1,48}\|>")
-# `<` and what looks like it: wide, small and single guillemet, angle brackets of mathematics, CJK and ornaments.
-_OPENING = re.compile("[<\uff1c\ufe64\u2039\u2329\u27e8\u3008\u300a\u276e\u2770\u29fc\u1438\u02c2\xab]")
-_SLASHES = "/\\\u2215\u2044\u29f8\u2571"
-_HYPHENS = "_\u2212\u2043\u02d7"
-_INVISIBLE = frozenset({"Cf", "Cc", "Zs", "Zl", "Zp", "Mn"})
-_TAG_REACH = 64
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f]")
+from wikimem.host_disarm import MEMORY_TAG, disarmed
+from wikimem.text.decoding import replace_improper
 
 BASE_CATEGORIES = ("preferences", "daily_life", "profile", "event", "knowledge")
 """What is suggested to the model while the vault has no categories of its own."""
@@ -104,38 +83,6 @@ def memory_block(items: Iterable[tuple[str, str]], heading: str) -> str:
     No memory can end the block: a `<` that would begin its tag, or a tag of the host's own frame, shows as `&lt;`.
     """
     return f"<{MEMORY_TAG}>\n{heading}\n{injection_text(items)}\n</{MEMORY_TAG}>"
-
-
-def disarmed(text: str) -> str:
-    """Return text in which no guarded tag begins and no control character can steer the terminal that shows it.
-
-    A model reads tags as people do, so case, white space, invisible characters, accents, wide forms and letters that
-    look alike make no difference.
-    """
-    plain = _CONTROLS.sub(REPLACEMENT, text)
-    return _OPENING.sub(lambda found: "&lt;" if _begins_tag(plain, found.end()) else found[0], plain)
-
-
-def _begins_tag(text: str, position: int) -> bool:
-    seen = unicodedata.normalize("NFKD", text[position : position + _TAG_REACH])
-    letters = "".join(char for char in seen if unicodedata.category(char) not in _INVISIBLE)
-    plain = "".join("-" if _is_hyphen(char) else char for char in letters.lstrip(_SLASHES).casefold())
-    return _SPECIAL_TOKEN.match(seen) is not None or any(_reads_as(plain, tag) for tag in _GUARDED_TAGS)
-
-
-def _is_hyphen(char: str) -> bool:
-    return char in _HYPHENS or unicodedata.category(char) == "Pd"
-
-
-def _reads_as(text: str, tag: str) -> bool:
-    """Tell whether text begins with a tag, where a letter of another script may stand for any (`\u0456` reads as `i`).
-
-    Not for all of them in a short tag: `<\u0444\u0430\u0439\u043b>` is a placeholder that people write.
-    """
-    pairs = list(zip(text, tag, strict=False))
-    foreign = sum(char != wanted and char.isalpha() and not char.isascii() for char, wanted in pairs)
-    same = sum(char == wanted for char, wanted in pairs)
-    return same + foreign == len(tag) and (foreign == 0 or same > 1 or "-" in tag)
 
 
 def cost(content: str, tokens: int) -> int:
