@@ -105,8 +105,7 @@ def outline_of(page: Page) -> Outline:
         if item.ordinal > 1:
             name = f"{name}#{item.ordinal}"
         names[name] = (*names.get(name, ()), known.get(item.address) or item.address)
-    heading_lines = {heading.line for heading in page.headings if heading.level == 2}
-    titles = [item.address for item in page.items if item.line not in heading_lines] if page.kind == "wiki" else []
+    titles = _title_items(page)
     folded_path = fold_path(page.path)
     return Outline(
         path=page.path,
@@ -123,6 +122,14 @@ def outline_of(page: Page) -> Outline:
     )
 
 
+def _title_items(page: Page) -> list[str]:
+    """Return the items that stand for the whole note: those that no heading of their own begins."""
+    if page.kind != "wiki":
+        return []
+    heading_lines = {heading.line for heading in page.headings if heading.level == 2}
+    return [item.address for item in page.items if item.line not in heading_lines]
+
+
 def _offer_the_same(one: Page, other: Page) -> bool:
     """Tell whether two states of a page surely have the same outline."""
     return (
@@ -131,6 +138,7 @@ def _offer_the_same(one: Page, other: Page) -> bool:
         and [(item.name, item.ordinal) for item in one.items] == [(item.name, item.ordinal) for item in other.items]
         and [(each.text, each.level, each.item) for each in one.headings]
         == [(each.text, each.level, each.item) for each in other.headings]
+        and _title_items(one) == _title_items(other)
     )
 
 
