@@ -48,7 +48,7 @@ def test_a_stream_of_a_client_that_is_cut_while_changes_wait_for_it_ends() -> No
     async def follow() -> int:
         feed, gate, client = OneReader(), Gate(Limits()), Client()
         stream = await Streams(cast("Feed", feed), gate).open(None)
-        running = asyncio.create_task(stream(client.receive, cast("Any", client.send)))
+        running = asyncio.ensure_future(stream(client.receive, cast("Any", client.send)))
         for number in range(5):
             feed.subscription.offer(Notice(f"life-{number}", CHANGE))
         await client.stuck.wait()
