@@ -72,6 +72,18 @@ def test_a_query_without_a_daemon_uses_the_vectors_that_are_there(served: Served
     assert answer["items"][0]["address"] == "a:eat"
 
 
+def test_a_key_that_is_missing_costs_a_command_its_vectors_only(served: Served, endpoint: Endpoint) -> None:
+    run(served, "embed")
+    (served.base / "config" / "wikimem" / "key").unlink()
+    assert run(served, "ls")[0] == 0
+    assert run(served, "add", "a", "new", "A text.")[0] == 0
+    answer = json.loads(run(served, "retrieve", "coffee", "--json")[1])
+    assert (answer["items"][0]["address"], answer["embedding_used"]) == ("a:eat", False)
+    assert "key" in answer["degraded"][0]["detail"]
+    status, _, err = run(served, "embed")
+    assert (status, "key" in err) == (78, True)
+
+
 def test_a_reset_says_what_it_costs_and_is_not_done_unasked(served: Served, endpoint: Endpoint) -> None:
     run(served, "embed")
     configure(served, endpoint, "m2")

@@ -73,6 +73,17 @@ def test_what_is_gone_is_kept_up_to_a_limit_and_then_forgotten(monkeypatch: pyte
     assert np.array_equal(commit(space, ["h1", "h9"]), rows[[1, 9]])
 
 
+def test_texts_are_forgotten_many_at_once_and_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(space_module, "RETIRED_BYTES", 20 * 4 * 4)
+    space, rows = VectorSpace("m"), matrix(101)
+    for number in range(101):
+        space.put([f"h{number}"], rows[number : number + 1])
+        commit(space, [f"h{number}"])
+    assert 0 < space.generation <= 101 // 5, "each time every query looks all its rows up again"
+    assert len(space) <= 1 + 25
+    assert np.array_equal(commit(space, ["h100", "h99"]), rows[[100, 99]])
+
+
 def test_two_files_share_the_rows() -> None:
     space, rows = VectorSpace("m"), matrix(6)
     space.put(names(6), rows)

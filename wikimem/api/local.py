@@ -82,7 +82,7 @@ class LocalClient(Verbs):
             index = MemoryIndex(
                 NoPages(),
                 embedder=self._vectors,
-                vectors=None if self._vectors is None else self._vectors.space,
+                vectors=self._vectors,
                 settings=settings,
                 temperature=None if warmth is None else (lambda item: warmth.of(item)[0]),
             )

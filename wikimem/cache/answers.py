@@ -88,6 +88,9 @@ def failure(status: int, body: bytes, retry_after: str | None, *, now: float) ->
         named = status == 413 or _SIZE.search(body.decode("utf-8", "replace"))
         return EmbeddingError("too-many" if named else "rejected", said)
     hint = "check `base_url`, `model` and the key of `[vaults.NAME.embeddings]`"
+    if 300 <= status < 400:
+        # A redirect could lead notes and key to another host.
+        said += "; redirects are not followed"
     return EmbeddingError("denied", said, hint=hint)
 
 

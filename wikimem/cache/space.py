@@ -144,7 +144,7 @@ class VectorSpace:
         parts = self._view.parts
         where = np.full((2, self._view.total), -1, np.int64)
         for number, part in enumerate(parts):
-            rows = np.arange(len(part.matrix)) if part.rows is None else part.rows
+            rows = _numbers(part)
             where[0, rows], where[1, rows] = number, np.arange(len(rows))
         for start in range(0, len(wanted), BLOCK):
             numbers, places = where[:, wanted[start : start + BLOCK]]
@@ -217,9 +217,13 @@ class VectorSpace:
             mapped[slice(len(part.matrix)) if part.rows is None else part.rows] = True
         parts = [part for part in (before, *self._overlay_part()) if part is not None]
         room = max(1, RETIRED_BYTES // (self.dim * 4))
+        retired = sum(int(np.count_nonzero(~mapped[_numbers(part)] & (part.scale > 0))) for part in parts)
+        if retired <= room * 5 // 4:
+            # Forgetting has every query look all its rows up again: many at once, and seldom.
+            room = retired
         kept: list[_Part] = []
         for part in reversed(parts):
-            rows = np.arange(len(part.matrix)) if part.rows is None else part.rows
+            rows = _numbers(part)
             at = np.flatnonzero(~mapped[rows] & (part.scale > 0))[-room:] if room else np.empty(0, np.int64)
             mapped[rows[at]] = True
             room -= len(at)
@@ -253,6 +257,10 @@ class VectorSpace:
         overlay.matrix[start:end], overlay.scale[start:end] = part.matrix, part.scale
         overlay.rows[start:end] = part.rows
         overlay.used = end
+
+
+def _numbers(part: _Part) -> Rows:
+    return np.arange(len(part.matrix)) if part.rows is None else part.rows
 
 
 def _unless_in_order(rows: Rows) -> Rows | None:
