@@ -34,6 +34,7 @@ _PROMPT_KEYS = (
 )
 _SESSION_KEYS = ("session_id", "sessionId", "conversation_id", "conversationId", "thread_id", "threadId", "taskId")
 _EVENT_KEYS = ("hook_event_name", "hookEventName", "hookName", "event", "eventName", "agent_action_name")
+_OF_CURSOR = frozenset({"cursor_version", "workspace_roots"})
 _PARTS_DEEP = 3
 
 
@@ -81,7 +82,7 @@ def read_call(data: bytes) -> HookCall:
     body: dict[str, Any] = json.loads(text)
     event = _first_text(body, _EVENT_KEYS)
     plain = event.lower().replace("_", "").replace("-", "")
-    is_cursor = "cursor_version" in body or plain == "beforesubmitprompt"
+    is_cursor = not _OF_CURSOR.isdisjoint(body) or event in {"sessionStart", "beforeSubmitPrompt"}
     prompt = _first_text(body, _PROMPT_KEYS)
     kind: Literal["prompt", "start", "other"] = "other"
     if plain == "sessionstart":

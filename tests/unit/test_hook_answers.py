@@ -62,6 +62,15 @@ def test_a_session_start_says_whether_the_model_forgot() -> None:
         assert (call.kind, call.forgotten) == ("start", forgotten)
 
 
+@pytest.mark.parametrize(
+    "more", [{"cursor_version": "2"}, {"workspace_roots": ["/x"], "hook_event_name": "session_start"}, {}]
+)
+def test_cursor_is_known_by_its_keys_or_by_how_it_writes_its_events(more: dict[str, object]) -> None:
+    call = call_of(**{"hook_event_name": "sessionStart", "conversation_id": "c", **more})
+    assert (call.kind, call.session, call.takes_json) == ("start", "c", True)
+    assert not call_of(hook_event_name="SessionStart", session_id="c").takes_json
+
+
 def test_cursor_gets_json_at_its_session_start_and_nothing_at_its_prompts() -> None:
     start = call_of(hook_event_name="sessionStart", conversation_id="c", cursor_version="1.7")
     assert (start.kind, start.session, start.takes_json) == ("start", "c", True)
