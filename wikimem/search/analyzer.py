@@ -111,7 +111,7 @@ class Analyzer:
             for part in slices(text):
                 self._scan(normalize(part), surfaces.ids, counted.ids, extra.ids)
             for flat in (surfaces, counted, extra):
-                flat.ends.append(len(flat.ids))
+                flat.end_text()
         self._learn()
         self.vocabulary.note_new()
         return self._spread(len(texts), surfaces, counted, extra)
@@ -170,14 +170,19 @@ class Analyzer:
 
 
 class _Flat:
-    """Numbers of all texts in a row, and where each text ends."""
+    """Numbers of all texts in a row, and how many each text has."""
 
     def __init__(self) -> None:
         self.ids = array("i")
-        self.ends = array("i")
+        self._sizes = array("i")
+        self._ended = 0
+
+    def end_text(self) -> None:
+        self._sizes.append(len(self.ids) - self._ended)
+        self._ended = len(self.ids)
 
     def owners(self, texts: int) -> IntArray:
-        return np.repeat(np.arange(texts, dtype=np.int32), np.diff(_view(self.ends), prepend=np.int32(0)))
+        return np.repeat(np.arange(texts, dtype=np.int32), _view(self._sizes))
 
 
 def _view(numbers: "array[int]") -> IntArray:
