@@ -21,6 +21,7 @@ from wikimem.api.params import DEFAULTS
 from wikimem.api.protocol import Event, Problem
 from wikimem.api.reading import MAX_ANSWER_BYTES, MAX_HITS
 from wikimem.errors import WikimemError
+from wikimem.search.request import LONGEST_FILTER
 from wikimem_daemon.limits import Limits
 
 LIMITS = Limits()
@@ -57,7 +58,8 @@ Python clients their signatures.
 - **Errors** are `application/problem+json` with `status`, `code`, `detail` and `hint` (what to do next).
 - **Limits.** A header of {LIMITS.header_bytes // 1024} KB within {LIMITS.header_s:g} s, a body of {LIMITS.body_bytes // 10**6} MB within {LIMITS.body_s:g} s, JSON {MAX_DEPTH} deep and of {MAX_VALUES:,} values, {LIMITS.connections} connections (then 503
   `busy`, at once), {LIMITS.streams} event streams, {LIMITS.idle_s:g} s between two requests, {LIMITS.write_s:g} s for a client to take its answer. A query has
-  at most {MAX_QUERY_CHARS:,} characters and {MAX_HITS:,} hits; an answer of more than about {MAX_ANSWER_BYTES // 10**6} MB is cut and says so (`answer-cut`).
+  at most {MAX_QUERY_CHARS:,} characters (a filter {LONGEST_FILTER:,}) and {MAX_HITS:,} hits; an answer of more than about
+  {MAX_ANSWER_BYTES // 10**6} MB is cut and says so (`answer-cut`).
 - **Stopping.** The daemon stops accepting, finishes what runs with `Connection: close`, ends event streams with `bye`,
   and is gone within {LIMITS.drain_s:g} seconds. New connections wait in the backlog of systemd's socket for the next one. A client
   that loses its connection before the answer repeats the call; with a key that is safe for writes.
