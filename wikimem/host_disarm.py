@@ -5,6 +5,7 @@ white space, invisible characters, accents, wide forms, slashes and hyphens make
 another script may stand for any. One pass and one regular expression: a text of nothing but `<` costs no more.
 """
 
+import functools
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -44,9 +45,11 @@ def _letters(word: str) -> str:
     return "".join(char if char == "-" else rf"(?:{char}|(?![a-z])[^\W\d_])" for char in word)
 
 
-_TAG: Final = re.compile(
-    rf"</*(?:{'|'.join(map(_letters, _FRAMES))}|(?=[^\x00-\x7f]*[a-z])(?:{'|'.join(map(_letters, _WORDS))})>)"
-)
+@functools.cache
+def _tag() -> re.Pattern[str]:
+    # Compiled when a text holds a `<`: that takes longer than all else that a hook does with a few notes.
+    frames, words = ("|".join(map(_letters, names)) for names in (_FRAMES, _WORDS))
+    return re.compile(rf"</*(?:{frames}|(?=[^\x00-\x7f]*[a-z])(?:{words})>)")
 
 
 def disarmed(text: str) -> str:
@@ -56,7 +59,7 @@ def disarmed(text: str) -> str:
         return plain
     folded = list(_folded(plain))
     seen = "".join(char for char, _ in folded)
-    tags = {folded[found.start()][1] for found in _TAG.finditer(seen)}
+    tags = {folded[found.start()][1] for found in _tag().finditer(seen)}
     tags.update(found.start() for found in _SPECIAL_TOKEN.finditer(plain))
     return "".join("&lt;" if at in tags else char for at, char in enumerate(plain)) if tags else plain
 
