@@ -79,16 +79,16 @@ class App:
             check_door(scope, self._gate.limits.header_bytes)
             await self._router(scope, receive, send)
         except Refusal as refusal:
-            await self._problem(send, refusal.body, refusal.headers)
+            await self._problem(scope, send, refusal.body, refusal.headers)
         except WikimemError as error:
             body = problem_of(error)
-            await self._problem(send, body, (_RETRY,) if body["status"] == 503 else ())
+            await self._problem(scope, send, body, (_RETRY,) if body["status"] == 503 else ())
         except (ClientGoneError, asyncio.CancelledError):
             # Cancelled: the daemon stops and has cut this connection. The task ends here either way.
             return
         except Exception:  # noqa: BLE001 - the outermost loop: one request's fault must not end the others'
             _log.exception("the request %s %s failed", scope["method"], scope["path"])
-            await self._problem(send, refusals.internal())
+            await self._problem(scope, send, refusals.internal())
 
     async def perform(self, call: Call, scope: Scope, receive: Receive, send: Send) -> None:
         """Perform one call of the table."""
@@ -140,7 +140,12 @@ class App:
             if not message.get("more_body", False):
                 return bytes(body)
 
-    async def _problem(self, send: Send, body: Problem, headers: tuple[tuple[bytes, bytes], ...] = ()) -> None:
+    async def _problem(
+        self, scope: Scope, send: Send, body: Problem, headers: tuple[tuple[bytes, bytes], ...] = ()
+    ) -> None:
+        if any(name == b"expect" for name, _ in scope["headers"]):
+            # Who asked before sending its body, and is refused, sends none: its next request would be taken for it.
+            headers = (*headers, _CLOSE)
         await self._send(send, body["status"], _PROBLEM, _dump(body), headers)
 
     async def _send(

@@ -1,10 +1,11 @@
 """What a client decides about retries, deadlines and restarts, with a scripted transport and a clock of its own."""
 
+import math
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -16,6 +17,7 @@ from wikimem.errors import (
     ConfigError,
     Conflict,
     DeniedError,
+    InvalidInput,
     NotFound,
     NotRunning,
     ProtocolMismatch,
@@ -350,3 +352,18 @@ def test_an_event_stream_that_is_refused_says_why() -> None:
 def test_an_error_that_nobody_catches_ends_with_what_to_do() -> None:
     told = traceback.format_exception(NotRunning("No daemon answers.", hint="Start it: `wikimem serve`."))
     assert told[-2:] == ["wikimem.errors.NotRunning: No daemon answers.\n", "Start it: `wikimem serve`.\n"]
+
+
+@pytest.mark.parametrize(
+    ("prepared", "said"),
+    [
+        (requests.relate("a:b", "c:d", weight=math.nan), "'weight' must be a finite number"),
+        (requests.put_item("a", "\ud800", "c"), "'name' must be text without lone surrogates"),
+        (requests.retrieve(cast("str", b"sea")), "'query' must be a string"),
+    ],
+)
+def test_an_argument_that_cannot_be_sent_is_named(prepared: requests.Prepared[object], said: str) -> None:
+    world = World()
+    with pytest.raises(InvalidInput, match=said):
+        world.perform(prepared)
+    assert world.log == []

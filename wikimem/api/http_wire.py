@@ -29,7 +29,7 @@ def encode_request(prepared: Prepared[Any], *, last_event_id: str | None = None)
         query = urlencode({name: _query_text(value) for name, value in prepared.params.items()}, quote_via=quote)
         target = f"{target}?{query}" if query else target
     else:
-        body = json_bytes(prepared.params)
+        body = _json_bytes(prepared)
     lines = [f"{call.method} {target} HTTP/1.1", f"Host: {HOST}", f"{PROTOCOL_HEADER}: {PROTOCOL}"]
     if not call.in_query:
         lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
@@ -40,11 +40,14 @@ def encode_request(prepared: Prepared[Any], *, last_event_id: str | None = None)
     return "\r\n".join([*lines, "", ""]).encode("ascii") + body
 
 
-def json_bytes(value: object) -> bytes:
-    """Return compact JSON in UTF-8. Raises InvalidInput for text that UTF-8 cannot hold."""
+def _json_bytes(prepared: Prepared[Any]) -> bytes:
+    """Return the parameters as compact JSON in UTF-8. Raises InvalidInput for what JSON or UTF-8 cannot hold."""
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        return json.dumps(prepared.params, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
     except (UnicodeEncodeError, ValueError, TypeError) as error:
+        from wikimem.api.checks import check_params  # noqa: PLC0415 - a client pays for it only to hear which one it is
+
+        check_params(prepared.call.params, prepared.params)
         raise InvalidInput(f"An argument cannot be sent: {error}.", hint="Pass text, numbers and booleans.") from error
 
 
