@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from wikimem import places
 from wikimem.config_endpoint import check_embeddings
-from wikimem.config_read import VAULT_FILE, Flat, read_vault_tables
+from wikimem.config_read import VAULT_FILE, Flat, read_plain, read_vault_tables
 from wikimem.config_tables import (
     TABLES,
     EmbeddingsSettings,
@@ -170,7 +170,7 @@ def _layout(root: Path, flat: Flat) -> tuple[Layout, dict[str, str]]:
 
 def _daily_notes(root: Path) -> bytes | None:
     try:
-        return (root / _DAILY_NOTES).read_bytes()
+        return read_plain(root / _DAILY_NOTES)
     except OSError:
         # Obsidian's own file: absent in most vaults, and none of ours to complain about.
         return None

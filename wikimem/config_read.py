@@ -1,5 +1,8 @@
 """Read one TOML file against the schema: every complaint names the file, the key and what to write instead."""
 
+import errno
+import os
+import stat
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -8,8 +11,23 @@ from wikimem.config_tables import TABLES, Key, Value
 from wikimem.errors import ConfigError
 
 VAULT_FILE = "wikimem.toml"
+_MOST_BYTES = 1_000_000
 
 Flat = dict[str, Value]
+
+
+def read_plain(file: Path) -> bytes:
+    """Return the bytes of a small file that comes with a vault.
+
+    Raises `OSError` for what is no file: a pipe in its place would hold up every command and the start of the daemon.
+    """
+    with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
+        if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is no plain file", str(file))
+        data = opened.read(_MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        raise OSError(errno.EFBIG, "it is larger than a megabyte", str(file))
+    return data
 
 
 def read_toml(file: Path) -> dict[str, object]:
@@ -18,11 +36,12 @@ def read_toml(file: Path) -> dict[str, object]:
     Raises `ConfigError` when it cannot be read or is not TOML.
     """
     try:
-        data = file.read_bytes()
+        data = read_plain(file)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
-        hint = f"make it readable for you: `chmod u+r {file}`"
+        closed = isinstance(error, PermissionError)
+        hint = f"make it readable for you: `chmod u+r {file}`" if closed else f"see what it is: `ls -l {file}`"
         raise ConfigError(f"{file} cannot be read: {error.strerror}", hint=hint) from error
     try:
         # A BOM is what Windows editors put first; TOML has no place for it.

@@ -1,6 +1,7 @@
 """Configuration: which vault, which value, which complaint."""
 
 import dataclasses
+import os
 from pathlib import Path
 
 import pytest
@@ -354,3 +355,18 @@ def test_a_vault_in_a_folder_that_nobody_lets_one_into_is_closed_and_no_fault() 
                 load(str(vault), env=env, cwd=base)
 
         as_nobody(look)
+
+
+def test_a_pipe_in_the_place_of_a_file_of_the_vault_holds_nobody_up(world: World) -> None:
+    (world.vault / ".obsidian").mkdir()
+    os.mkfifo(world.vault / ".obsidian/daily-notes.json")
+    assert world.load(str(world.vault)).layout.diary_dir == "diary"
+    os.mkfifo(world.vault / "wikimem.toml")
+    with pytest.raises(ConfigError, match="no plain file"):
+        world.load(str(world.vault))
+
+
+def test_a_configuration_of_megabytes_is_none(world: World) -> None:
+    world.travelling("# long\n" * 200_000)
+    with pytest.raises(ConfigError, match="larger than a megabyte"):
+        world.load(str(world.vault))
