@@ -111,6 +111,16 @@ def test_with_a_daemon_it_asks_the_daemon(served: Served, endpoint: Endpoint) ->
     assert set(endpoint.paid.values()) == {2}
 
 
+def test_nothing_is_paid_to_a_model_that_only_the_daemon_still_has(served: Served, endpoint: Endpoint) -> None:
+    served.start()
+    run(served, "embed")
+    configure(served, endpoint, "m2")
+    status, _, err = run(served, "embed", "--reset", "--yes")
+    assert (status, "the daemon works with m1, the configuration says m2" in err) == (1, True)
+    assert "restart it" in err
+    assert set(endpoint.paid.values()) == {1}
+
+
 @pytest.mark.parametrize("daemon", [True, False])
 def test_ctrl_c_ends_the_command_and_the_work_goes_on_where_it_was(
     served: Served, endpoint: Endpoint, *, daemon: bool

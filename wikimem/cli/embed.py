@@ -98,6 +98,10 @@ def _agreed(settings: Settings, cost: int, *, yes: bool) -> bool:
 def _through_daemon(settings: Settings, agreed: Callable[[int], bool]) -> View:
     client = daemon_client(settings)
     _wait_for_reading(client)
+    used, chosen = client.status()["vectors"]["model"], settings.embeddings.model
+    if used != chosen:
+        hint = "restart it: what is sent now would be paid for with the model before"
+        raise WikimemError(f"the daemon works with {used or 'no model'}, the configuration says {chosen}", hint=hint)
     client.embed(reset=agreed(client.status()["vectors"].get("reset_cost", 0)))
     with _bar() as draw:
         return _watch(lambda: _daemon_view(client), draw, lambda: time.sleep(_PAUSE_S))
