@@ -24,6 +24,8 @@ MOST_QUERY = 4_000
 _MOST_SAID = 40_000
 """Characters of either side of a turn that go to the model: a pasted log would fill its window, or be refused."""
 
+_MOST_CATEGORIES = 200
+
 _CHARS_PER_TOKEN = 12
 """What a token (a word, or a CJK character) may measure on average: a line of base64 is one word of any length."""
 
@@ -129,7 +131,7 @@ def extraction_prompt(
     `categories` are those that exist (the base set is suggested beside them), `related` the addresses that the
     retrieval of this turn surfaced: the candidates for links.
     """
-    known = list(dict.fromkeys([*categories, *BASE_CATEGORIES]))
+    known = list(dict.fromkeys([*categories[:_MOST_CATEGORIES], *BASE_CATEGORIES]))
     return "\n".join(
         (
             _RULES.format(most=most),

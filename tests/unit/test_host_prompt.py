@@ -85,6 +85,13 @@ def test_no_text_leaves_its_place_in_the_prompt() -> None:
     prompt.encode()
 
 
+def test_a_vault_of_many_files_does_not_fill_the_prompt() -> None:
+    prompt = extraction_prompt("u", "a", categories=[f"note-{number}" for number in range(20_000)], related=[])
+    assert '"note-199"' in prompt
+    assert '"preferences"' in prompt
+    assert len(prompt) < 8_000
+
+
 def test_of_a_pasted_log_the_beginning_and_the_end_go_to_the_model() -> None:
     prompt = extraction_prompt("first " + "x " * 500_000 + "last", "a", categories=[], related=[])
     assert len(prompt) < 50_000
