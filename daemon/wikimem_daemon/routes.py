@@ -4,7 +4,6 @@ What each call does is not decided here: a `Service` performs it (`service.py`).
 """
 
 import asyncio
-import hashlib
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -13,7 +12,7 @@ from typing import Any, Final, Protocol
 from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
-from wikimem.api.calls import CALLS, Call
+from wikimem.api.calls import CALLS, Call, request_digest
 from wikimem.api.checks import check_body, check_query
 from wikimem.api.openapi import openapi
 from wikimem.api.problem_json import CONTENT_TYPE, problem_of
@@ -108,7 +107,7 @@ class App:
             answer = await self._service.read(call, params)
         elif call.kind == "write":
             key = headers.get(KEY_HEADER.lower().encode())
-            answer, replayed = await self._service.write(call, params, _key(key), _digest(call, params))
+            answer, replayed = await self._service.write(call, params, _key(key), request_digest(call, params))
             extra = ((REPLAYED_HEADER.lower().encode(), b"true"),) if replayed else ()
         else:
             answer = await self._service.operate(call, params)
@@ -210,11 +209,6 @@ def _key(value: bytes | None) -> str | None:
 def _last_event_id(headers: Mapping[bytes, bytes]) -> str | None:
     value = headers.get(b"last-event-id")
     return None if not value else value.decode("latin-1")
-
-
-def _digest(call: Call, params: Mapping[str, Any]) -> str:
-    text = json.dumps([call.verb, params], sort_keys=True, ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _dump(value: object) -> bytes:

@@ -114,8 +114,8 @@ class VaultService:
         if found is not None:
             return Written(json.loads(found.answer)), True
         # The store keeps the key beside the text, in one transaction with its intent: after a crash before the next
-        # line it still knows. With the digest, because it compares nothing else of the request.
-        written = self.operations.write(call, params, f"{key}:{digest[:16]}")
+        # line it still knows.
+        written = self.operations.write(call, params, calls.stored_key(key, digest))
         try:
             table.keep(key, digest, json.dumps(written.answer), now=now)
         except HistoryUnavailable as error:

@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from tests.serving import ROOT, Served, serving
+from wikimem.api import requests
 from wikimem.api.client import Client
 from wikimem.api.local import NEEDS_DAEMON, LocalClient
+from wikimem.api.requests import Prepared
+from wikimem.cli.connection import connect
 from wikimem.config import load
 from wikimem.errors import AppendOnly, InvalidInput, NotFound, NotRunning, VaultError, WikimemError
 
@@ -233,3 +236,34 @@ def test_the_users_own_file_says_where_the_journal_goes(tmp_path: Path) -> None:
         one.start().client().put_item("work", "job", "text of the daemon's")
         assert not list(one.vault.rglob("journal*.jsonl"))
         assert len(local(one).journal(10, merged=False)["entries"]) == 2
+
+
+def test_a_command_whose_daemon_ends_goes_on_in_its_own_process(served: Served) -> None:
+    served.start()
+    client = connect(load(str(served.vault), env=served.env, cwd=served.base))
+    assert isinstance(client, Client)
+    served.stop()
+    assert client.put_item("work", "job", "text")["address"] == "work:job"
+    assert "text" in (served.vault / "wiki/work.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "prepared",
+    [
+        requests.put_item("daily_life", "beach", "New."),
+        requests.remove_item("daily_life:beach"),
+        requests.diary_append("Rain.", date="2026-07-22", time="08:00"),
+        requests.relate("daily_life:beach", "daily_life:walk", 2.0),
+    ],
+    ids=lambda one: one.call.verb,
+)
+def test_a_write_that_a_daemon_did_is_not_done_again_here(prepared: Prepared[Any], served: Served) -> None:
+    answer = served.start().client().perform(prepared)
+    served.stop()
+    before = {path: path.read_bytes() for path in served.vault.rglob("*.*")}
+    again = local(served).perform(prepared)
+    assert {path: path.read_bytes() for path in served.vault.rglob("*.*")} == before
+    left_out = {"line", "tags"}  # of an item that is gone
+    assert {name: value for name, value in bare(again).items() if name not in left_out} == {
+        name: value for name, value in bare(answer).items() if name not in left_out
+    }

@@ -4,8 +4,11 @@ One row a call. The daemon's routes, the three clients and the OpenAPI document 
 is added here exists everywhere.
 """
 
+import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from wikimem.api import params as q
 from wikimem.api import protocol as p
@@ -57,6 +60,17 @@ class Call:
     def repeatable(self) -> bool:
         """Whether sending it twice does what sending it once does (a write does so through its key)."""
         return not self.streams
+
+
+def request_digest(call: Call, params: Mapping[str, Any]) -> str:
+    """Return what tells one request from another that comes under the same idempotency key."""
+    text = json.dumps([call.verb, params], sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def stored_key(key: str, digest: str) -> str:
+    """Return the key as the store notes it beside a write: with the digest, because it compares nothing else."""
+    return f"{key}:{digest[:16]}"
 
 
 _WRITE_ERRORS: Final = (StorageError, TryAgain)

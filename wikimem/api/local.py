@@ -65,7 +65,9 @@ class LocalClient(Verbs):
             if call in (calls.PIN, calls.UNPIN) and operations.temperatures is None:
                 operations.temperatures = Warmth(self._store.state)
                 operations.use(self._store)
-            answer = operations.follow(operations.write(call, params, prepared.key))
+            # As the daemon notes it: a caller whose daemon ended before it answered goes on here.
+            key = calls.stored_key(prepared.key, calls.request_digest(call, params)) if prepared.key else None
+            answer = operations.follow(operations.write(call, params, key))
             return cast("Answer", {**answer, "cursor": ""} if _has_cursor(call.answer) else answer)
         return cast("Answer", operations.read(call, params, self._stamp(call)))
 

@@ -27,7 +27,14 @@ def connect(settings: Settings) -> "MemoryClient":
     folder cannot be read or is no vault.
     """
     if answers(settings) or _started(settings):
-        return daemon_client(settings)
+        from wikimem.cli.daemon_else_here import DaemonElseHere  # noqa: PLC0415 - only when there is a daemon
+
+        return DaemonElseHere(settings.socket_path, lambda: here(settings))
+    return here(settings)
+
+
+def here(settings: Settings) -> "LocalClient":
+    """Return a client that works in this process, closed at the end of the command. Raises `VaultError`."""
     require_vault(settings.path, configured=settings.configured)
     from wikimem.api.local import LocalClient  # noqa: PLC0415 - brings numpy and bm25s, which a daemon spares us
 
