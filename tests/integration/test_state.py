@@ -100,24 +100,37 @@ def test_a_damaged_file_is_moved_aside_and_a_new_one_begun(damage: bytes | None,
         state.execute("INSERT INTO numbers VALUES (1)")
 
 
-def test_damage_that_shows_later_costs_one_call_and_the_damaged_file_is_kept(tmp_path: Path) -> None:
-    with State(tmp_path / "s", TABLE) as state:
+def damaged(path: Path) -> Path:
+    """A file that opens as it should, and whose rows cannot be read."""
+    with State(path, TABLE) as state:
         state.execute_many("INSERT INTO numbers VALUES (?)", [(one,) for one in range(10_000)])
-    size = (tmp_path / "s").stat().st_size
-    with (tmp_path / "s").open("r+b") as file:
-        file.seek(size // 2)
+    with path.open("r+b") as file:
+        file.seek(path.stat().st_size // 2)
         file.write(b"\xff" * 20_000)
-    with State(tmp_path / "s", TABLE) as state:
+    return path
+
+
+def test_damage_that_shows_in_a_read_is_answered_from_a_new_file_and_the_damaged_one_is_kept(tmp_path: Path) -> None:
+    path = damaged(tmp_path / "s")
+    size = path.stat().st_size
+    with State(path, TABLE) as state:
         assert state.set_aside is None
-        with pytest.raises(HistoryUnavailable, match="malformed") as caught:
-            state.query("SELECT sum(n) FROM numbers")
+        assert state.query("SELECT n FROM numbers") == []
+        state.execute("INSERT INTO numbers VALUES (1)")
+        assert state.set_aside is not None
+        assert state.set_aside.stat().st_size == size
+    with State(path, TABLE) as later:
+        assert later.query("SELECT n FROM numbers") == [(1,)]
+        assert later.vault_id == state.vault_id
+
+
+def test_damage_that_shows_in_a_transaction_costs_that_one(tmp_path: Path) -> None:
+    with State(damaged(tmp_path / "s"), TABLE) as state:
+        with pytest.raises(HistoryUnavailable, match="malformed") as caught, state.transaction() as connection:
+            connection.execute("UPDATE numbers SET n = n + 1")
         assert "try again" in caught.value.hint
         state.execute("INSERT INTO numbers VALUES (1)")
         assert state.query("SELECT n FROM numbers") == [(1,)]
-        assert state.set_aside is not None
-        assert state.set_aside.stat().st_size == size
-    with State(tmp_path / "s", TABLE) as later:
-        assert later.vault_id == state.vault_id
 
 
 def test_a_file_that_is_deleted_while_it_is_open_is_written_anew_with_all_it_held(tmp_path: Path) -> None:

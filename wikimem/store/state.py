@@ -10,16 +10,17 @@ import threading
 import time
 import uuid
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from wikimem.errors import HistoryUnavailable
 
 SqlValue = str | int | float | bytes | None
 Row = tuple[SqlValue, ...]
+Result = TypeVar("Result")
 
 BUSY_MS = 5_000  # less than a client waits, so that it hears why
 
@@ -200,23 +201,47 @@ class State:
 
     def execute(self, sql: str, values: Sequence[SqlValue] = ()) -> int:
         """Run one statement in a transaction; return the id of the row it inserted, or 0."""
-        with self.transaction() as connection:
-            return connection.execute(sql, values).lastrowid or 0
+
+        def insert() -> int:
+            with self.transaction() as connection:
+                return connection.execute(sql, values).lastrowid or 0
+
+        return self._twice_if_damaged(insert)
 
     def execute_many(self, sql: str, rows: Sequence[Sequence[SqlValue]]) -> None:
         """Run one statement for every row, in one transaction."""
-        with self.transaction() as connection:
-            connection.executemany(sql, rows)
+
+        def insert() -> None:
+            with self.transaction() as connection:
+                connection.executemany(sql, rows)
+
+        self._twice_if_damaged(insert)
 
     def query(self, sql: str, values: Sequence[SqlValue] = ()) -> list[Row]:
         """Return the rows of a SELECT."""
-        with self._lock:
+
+        def select() -> list[Row]:
             if not self._depth:
                 self._check_place()
             try:
                 return self._connection.execute(sql, values).fetchall()
             except sqlite3.Error as error:
                 raise self._unavailable("read", error) from error
+
+        return self._twice_if_damaged(select)
+
+    def _twice_if_damaged(self, call: Callable[[], Result]) -> Result:
+        """Make a call again, in the empty state that is begun then, when it finds the file damaged.
+
+        A daemon that could not read its own state would not start, and neither would the next one.
+        """
+        with self._lock:
+            try:
+                return call()
+            except HistoryUnavailable:
+                if self._depth or not self._is_damaged:
+                    raise
+            return call()
 
     def meta(self, key: str) -> str | None:
         """Return a small named value, None when it was never set."""
