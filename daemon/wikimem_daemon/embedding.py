@@ -42,6 +42,7 @@ _POLL_S: Final = 0.1
 _PATIENCE_S: Final = 15.0
 """An endpoint that fails for longer ends the task that was asked for, not the work: that goes on by itself."""
 _TURN_S: Final = 0.5
+_BEING_READ: Final = "the vault, or its vectors, are being read"
 _PRIMED_AT_ONCE: Final = 500
 """Items whose vectors are looked up between two requests: half a millisecond."""
 
@@ -57,6 +58,7 @@ class EmbeddingWorker:
         self._pages: Callable[[], Iterable[Page]] | None = None
         self._prime: Callable[[int], bool] = bool
         self._priming: asyncio.Task[None] | None = None
+        self._primed = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop = stop
         self._lock = lock
@@ -148,7 +150,13 @@ class EmbeddingWorker:
         if now.state == "mismatch":
             raise EmbeddingError("mismatch", now.detail, hint=now.hint)
         if not self._followed:
-            raise EmbeddingError("waiting", self._locked or "the vault, or its vectors, are being read")
+            raise EmbeddingError("waiting", self._locked or _BEING_READ)
+        if not self._primed.is_set():
+            # To look a hundred thousand items up at once would hold up everybody; this question alone waits for it.
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._primed.wait(), self._client.queries.timeout_s)
+            if not self._primed.is_set():
+                raise EmbeddingError("waiting", _BEING_READ)
         if not len(space):
             if now.failed:
                 raise EmbeddingError("waiting", f"no text has one: {now.failed[0].reason}", hint=now.hint)
@@ -294,6 +302,7 @@ class EmbeddingWorker:
     async def _prime_all(self) -> None:
         while not self._stop.is_set() and self._prime(_PRIMED_AT_ONCE):  # noqa: ASYNC110 - a turn for others, no wait
             await asyncio.sleep(0)
+        self._primed.set()
 
     def _order(self, work: Callable[[], None]) -> None:
         self._orders.append(work)
