@@ -20,12 +20,12 @@ from wikimem.api.calls import Call
 from wikimem.api.protocol import PROTOCOL, DegradedPart, ReadStamp, ReloadAnswer
 from wikimem.config import Settings
 from wikimem.config_endpoint import key_of_next_start
-from wikimem.errors import VaultError, WikimemError
+from wikimem.errors import ConfigError, VaultError, WikimemError
+from wikimem_daemon import logs, systemd
 from wikimem_daemon import status as status_page
-from wikimem_daemon import systemd
 from wikimem_daemon.gate import Gate
 from wikimem_daemon.holding import Hold
-from wikimem_daemon.listening import Listener
+from wikimem_daemon.listening import Listener, bind
 from wikimem_daemon.opened import OpenedVault, open_vault
 from wikimem_daemon.routes import App, Stream
 from wikimem_daemon.sandbox import WritableRoot
@@ -102,16 +102,35 @@ class Daemon:
         signal.signal(signal.SIGIO, signal.SIG_IGN)
 
     async def _watch_folder(self) -> None:
-        """Hold the vault also when its folder is replaced; end where that needs another process, or has one."""
+        """Hold the vault also when its folder is replaced, and its socket; end where that needs another process."""
         root = WritableRoot(self.settings.path)
         while not self._stop.is_set():
             await asyncio.sleep(_FOLDER_LOOK_S)
             try:
                 self.hold.take()
+                await self._hold_socket()
             except WikimemError as error:
                 self._end(error.exit_status, error.message)
             if root.lost():
                 self._end(_START_ANEW, "the vault's folder was replaced, and the sandbox shows the new one read-only")
+
+    async def _hold_socket(self) -> None:
+        """Listen anew where the socket's file was removed: nobody finds a daemon without one, nor can start another.
+
+        Raises Locked when somebody else listens there by now.
+        """
+        gone = self.listener
+        if self._server is None or gone.path is None or not gone.is_lost():
+            return
+        try:
+            self.listener = bind(gone.path)
+        except ConfigError as error:
+            # As after a log-out, which takes the runtime directory away: it comes back with the next log-in.
+            logs.problem("socket-lost", error.message, event="daemon.socket_lost")
+            return
+        await self._server.start(self.listener.sock)
+        gone.sock.close()
+        _log.warning("the socket %s was gone and is made anew", gone.path, extra={"event": "daemon.socket_lost"})
 
     def _end(self, status: int, why: str) -> None:
         _log.error("ending: %s", why, extra={"event": "daemon.ending"})

@@ -27,12 +27,20 @@ class Listener:
     path: Path | None
     inode: int = 0
 
+    def is_lost(self) -> bool:
+        """Whether the file that we made is no longer there: nobody finds us any more."""
+        if self.path is None:
+            return False
+        try:
+            return self.path.lstat().st_ino != self.inode
+        except OSError:
+            return True
+
     def close(self) -> None:
         """Close it, and remove the file if it is ours and still the one that we made."""
-        if self.path is not None:
+        if self.path is not None and not self.is_lost():
             with contextlib.suppress(OSError):
-                if self.path.lstat().st_ino == self.inode:
-                    self.path.unlink()
+                self.path.unlink()
         self.sock.close()
 
 

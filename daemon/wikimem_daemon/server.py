@@ -46,7 +46,9 @@ class Server:
         return len(self._state.connections)
 
     async def start(self, sock: socket.socket) -> None:
-        """Accept connections on `sock` from now on."""
+        """Accept connections on `sock` from now on, and on no other; those that are open stay."""
+        if self._listening is not None:
+            self._listening.close()
         loop = asyncio.get_running_loop()
         factory = functools.partial(
             GuardedProtocol, gate=self._gate, config=self._config, server_state=self._state, loop=loop

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -88,6 +89,20 @@ def test_a_daemon_whose_new_folder_another_one_serves_gives_way(served: Served) 
         assert served.process.wait(20) == 75
         served.process = None
         other.terminate()
+
+
+def test_a_socket_that_was_removed_comes_back_and_costs_no_open_connection(served: Served) -> None:
+    """Something that tidies `/tmp` or a runtime directory takes the file and leaves the daemon."""
+    served.start()
+    with connect(served.socket) as open_before:
+        wait_until(lambda: served.client().health()["state"] == "ok", "it is in")
+        shutil.rmtree(served.socket.parent)
+        wait_until(served.socket.exists, "the socket is there again")
+        assert served.client().health()["state"] == "ok"
+        open_before.sendall(b"GET /v1/health HTTP/1.1\r\nHost: wikimem\r\n\r\n")
+        assert read_reply(open_before).status == 200
+    assert served.stop() == 0
+    assert not served.socket.exists()
 
 
 def test_after_kill_9_the_next_one_starts_in_one_try(served: Served) -> None:
