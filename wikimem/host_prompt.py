@@ -26,8 +26,10 @@ _MOST_SAID = 40_000
 
 _MOST_CATEGORIES = 200
 
-_CHARS_PER_TOKEN = 12
-"""What a token (a word, or a CJK character) may measure on average: a line of base64 is one word of any length."""
+_CHARS_PER_TOKEN = 11
+"""What a token (a word, or a CJK character) may measure on average: a line of base64 is one word of any length. The
+default of 800 tokens stays below 10,000 characters, where Claude Code puts a hook's words into a file instead (by its
+documentation; no package of its says so)."""
 
 _MOST_NAME = 200
 _MOST_CONTENT = 10_000
