@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from wikimem import config
 from wikimem.config_endpoint import embeddings_key
-from wikimem.errors import WikimemError
+from wikimem.errors import ConfigError, WikimemError
 from wikimem_daemon import logs, systemd, watchdog
 from wikimem_daemon.daemon import Daemon
 from wikimem_daemon.fatal import answer_waiting
@@ -37,12 +37,17 @@ SWITCH_INTERVAL_S = 0.0005
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the daemon; return its exit status."""
     chosen = _arguments(arguments)
-    logs.setup(chosen.log_level, vault=chosen.vault or "")
+    known = chosen.log_level in logs.LEVELS
+    logs.setup(chosen.log_level if known else "info", vault=chosen.vault or "")
     announcement = os.environ.pop(_ANNOUNCE, "")
     watchdog.trace_on_abort()
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     passed = adopt(systemd.listen_fds())
     try:
+        if not known:
+            # Not the parser's to refuse: systemd takes it from a file of variables, and clients wait for the reason.
+            hint = f"WIKIMEM_LOG_LEVEL or --log-level is one of {', '.join(logs.LEVELS)}"
+            raise ConfigError(f"{chosen.log_level!r} is no log level", hint=hint)
         return _serve(chosen.vault, passed, announcement)
     except WikimemError as error:
         return _give_up(error, passed)
@@ -51,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="wikimem_daemon", description="Serve one vault on its Unix socket.")
     parser.add_argument("--vault", metavar="NAME|PATH", help="the vault; else WIKIMEM_VAULT, else the one around you")
-    parser.add_argument("--log-level", choices=logs.LEVELS, default="info", help="what is logged (default: info)")
+    parser.add_argument("--log-level", default="info", help="what is logged (default: info)")
     return parser.parse_args(arguments)
 
 

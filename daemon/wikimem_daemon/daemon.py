@@ -32,6 +32,7 @@ from wikimem_daemon.sandbox import WritableRoot
 from wikimem_daemon.server import Server
 from wikimem_daemon.service import VaultService
 from wikimem_daemon.tasks import BackgroundTask
+from wikimem_daemon.troubles import Troubles
 from wikimem_daemon.watchdog import ExecutorProbe, Probe, from_environment
 
 _log = logging.getLogger("wikimem.daemon")
@@ -102,8 +103,11 @@ class Daemon:
         signal.signal(signal.SIGIO, signal.SIG_IGN)
 
     async def _watch_folder(self) -> None:
-        """Hold the vault also when its folder is replaced, and its socket; end where that needs another process."""
-        root = WritableRoot(self.settings.path)
+        """Hold the vault also when its folder is replaced, and its socket; end where that needs another process.
+
+        And log what is degraded by now.
+        """
+        root, troubles = WritableRoot(self.settings.path), Troubles()
         while not self._stop.is_set():
             await asyncio.sleep(_FOLDER_LOOK_S)
             try:
@@ -111,6 +115,8 @@ class Daemon:
                 await self._hold_socket()
             except WikimemError as error:
                 self._end(error.exit_status, error.message)
+            if self._vault is not None:
+                troubles.look(self._vault.reconciler.status().degraded)
             if root.lost():
                 self._end(_START_ANEW, "the vault's folder was replaced, and the sandbox shows the new one read-only")
 
@@ -178,6 +184,8 @@ class Daemon:
                 self.hold.take()
                 self._vault = open_vault(self.settings, self.gate)
             except VaultError as error:
+                if self._why_closed["detail"] != error.message:
+                    logs.problem("missing-root", f"{error.message}; {error.hint}", event="degraded.missing-root")
                 self._close_for({"code": "missing-root", "detail": error.message, "hint": error.hint})
                 systemd.status(error.message)
                 await asyncio.sleep(_ROOT_POLL_S)

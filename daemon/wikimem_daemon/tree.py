@@ -1,6 +1,5 @@
 """The tree: which folders are read, what a listing brings, and which places are missing rather than empty."""
 
-import logging
 from collections import defaultdict
 from collections.abc import Callable
 
@@ -12,8 +11,6 @@ from wikimem_daemon.placing import Placing
 from wikimem_daemon.symlinks import Symlinks
 from wikimem_daemon.watcher import CannotWatch, Watcher
 from wikimem_daemon.worklist import FinishFolder, LastGood, ListFolder, LookAt, TakeEntries, Work, WorkList
-
-_log = logging.getLogger("wikimem.reconcile")
 
 _CHUNK = 100
 
@@ -206,7 +203,6 @@ class Tree:
     def _accept(self, folder: str, listing: Listing) -> None:
         again: list[Work] = []
         if self.held.pop(folder, None) is not None:
-            _log.warning("the folder %s can be read again", folder or ".")
             # What was kept below it may lie in folders that no listing knows any more.
             again = [LookAt(path, scanned=True) for path in self._mirror.below(folder)]
         self._folders[folder] = (listing.dev, listing.ino)
@@ -288,6 +284,5 @@ class Tree:
         hint = "put it back, mount it, or make it readable; the daemon goes on by itself"
         self.held[folder] = Degraded(code, f"{detail}; what was known there is kept", hint)
         if known is None:
-            _log.warning("%s; what was known there is kept", detail)
             self._mirror.take_back_below(folder)
             self._work.expand([LastGood(path) for path in self._mirror.below(folder)])

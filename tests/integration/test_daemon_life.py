@@ -14,7 +14,11 @@ from pathlib import Path
 import pytest
 
 from tests.serving import ROOT, Served, connect, http, read_reply, serving, wait_until
+from wikimem.api.protocol import DegradedPart
+from wikimem.cli.status import _rows as status_rows
+from wikimem.config import load
 from wikimem.errors import NotRunning, Unreachable
+from wikimem_daemon.status import Process, connections_body, waiting_answer
 
 
 @pytest.fixture
@@ -145,6 +149,13 @@ def test_a_retrieve_during_the_start_is_partial_or_waits_as_asked(served: Served
     assert asked(60_000) == (False, True)
 
 
+def test_the_status_of_a_daemon_that_is_still_starting_can_be_shown(served: Served) -> None:
+    settings = load(str(served.vault), env=served.env, cwd=served.base)
+    reason: DegradedPart = {"code": "starting", "detail": "The vault is about to be read.", "hint": "Ask again."}
+    told = waiting_answer(settings, reason, starting=True, process=Process(), connections=connections_body(0, 0, 0))
+    assert dict(status_rows(told, settings))["state"] == "starting, still reading"
+
+
 def test_a_wrong_setting_ends_with_78_and_names_the_key(served: Served) -> None:
     (served.vault / "wikimem.toml").write_text("[retrieval]\nfuson = 1\n", encoding="utf-8")
     status, errors = run(served)
@@ -171,6 +182,23 @@ def test_a_key_file_that_is_missing_ends_with_78_before_anybody_is_served(served
     assert status == 78
     assert str(key) in errors
     assert "serving" not in errors
+
+
+def test_a_log_level_that_there_is_none_of_ends_with_78_and_names_those_that_there_are(served: Served) -> None:
+    status, errors = run(served, "--log-level", "loud")
+    assert status == 78
+    assert "'loud' is no log level" in errors
+    assert "warning" in errors
+
+
+def test_a_vault_that_goes_away_is_told_in_the_log_too_and_its_return(served: Served) -> None:
+    served.start()
+    away = served.vault.with_name("away")
+    served.vault.rename(away)
+    [part] = served.client().status()["degraded"]
+    wait_until(lambda: f"warning {part['detail']}" in served.log(), "the log tells it")
+    away.rename(served.vault)
+    wait_until(lambda: f"info no more: {part['detail']}" in served.log(), "the log tells its end")
 
 
 def test_a_vault_that_does_not_exist_ends_with_78(served: Served, tmp_path: Path) -> None:

@@ -93,7 +93,8 @@ def _rows(answer: StatusAnswer, settings: Settings) -> Iterator[tuple[str, str]]
     watch = answer["watch"]
     compared = f", compared {watch['compared_at']} ({watch['compared_by']})" if watch["compared_at"] else ""
     yield "watching", watch["mode"] + compared
-    if watch["fallback"]:
+    # Not told by a daemon that is still starting, nor by one of an earlier version.
+    if watch.get("fallback"):
         yield "", f"because {watch['fallback']}"
         yield "", watch["hint"]
     yield "writing", answer["write_mode"]
