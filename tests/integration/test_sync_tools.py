@@ -27,7 +27,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
 
 def finds(served: Served, query: str) -> list[str]:
     with served.client() as client:
-        answer = client.retrieve(query)
+        answer = client.retrieve(query, fresh_timeout_ms=8_000)  # of a busy machine
     assert answer["fresh"], answer["degraded"]
     return [item["address"] for item in answer["items"]]
 
