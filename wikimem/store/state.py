@@ -22,7 +22,7 @@ SqlValue = str | int | float | bytes | None
 Row = tuple[SqlValue, ...]
 Result = TypeVar("Result")
 
-BUSY_MS = 5_000  # less than a client waits, so that it hears why
+BUSY_MS = 3_000  # a write asks up to three times: less than a client waits, so that it hears why
 
 _UNWRITABLE = "free some space there or make it writable; reading the vault needs no history"
 _DAMAGED = "it is damaged: try again, then it is moved away, its bytes kept, and a new one begun"
