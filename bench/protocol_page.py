@@ -40,8 +40,9 @@ Python clients their signatures.
 ## What holds for every call
 
 - **Who is answered.** Processes of the same user only (the socket is 0600 in a folder that is 0700, and the peer's uid
-  is checked). `Host` must be `wikimem` or `localhost`, with or without a port; a request with `Origin` or
-  `Referer` is refused, and so is one that two readers could take differently (two lengths, a header of ours twice).
+  is checked). `Host` must be `wikimem` or `localhost`, with or without a port; a request of a browser (with
+  `Origin`, `Referer` or `Sec-Fetch-Site`) is refused, and one that two readers could take differently (two lengths, a
+  header of ours twice).
 - **Versions.** Every answer carries `{protocol.VERSION_HEADER}` and `{protocol.PROTOCOL_HEADER}`. A request may carry
   `{protocol.PROTOCOL_HEADER}`: {protocol.PROTOCOL} and {protocol.PROTOCOL - 1} are answered, another gets 426 and a hint which side to update.
 - **Parameters** are in the query for GET and DELETE, in a JSON object for POST and PUT. `null` counts as not given; a

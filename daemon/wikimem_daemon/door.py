@@ -11,6 +11,8 @@ from wikimem_daemon import refusals
 
 HOSTS: Final = frozenset({"wikimem", "localhost"})
 _HOST = re.compile(r"([a-z]+)(?::[0-9]{0,5})?")
+# A page can have its browser leave out the first two; the third is sent with every request to this machine.
+_BROWSERS: Final = (b"origin", b"referer", b"sec-fetch-site")
 _ONCE: Final = frozenset(
     name.encode()
     for name in (KEY_HEADER.lower(), PROTOCOL_HEADER.lower(), "content-type", "content-encoding", "last-event-id")
@@ -24,7 +26,7 @@ def check_door(scope: Scope, header_bytes: int) -> None:
     """
     headers = dict(scope["headers"])
     _check_size(scope, header_bytes)
-    for name in (b"origin", b"referer"):
+    for name in _BROWSERS:
         if name in headers:
             raise refusals.denied(
                 f"A request with the header {name.decode().title()} is not answered.", "Browsers are not served here."

@@ -349,6 +349,7 @@ def test_every_answer_carries_the_versions(served: Served) -> None:
         ("GET", "/v1/health", {"Host": "example.org"}, None, 403, "denied"),
         ("GET", "/v1/health", {"Origin": "http://localhost"}, None, 403, "denied"),
         ("GET", "/v1/health", {"Referer": "http://localhost/"}, None, 403, "denied"),
+        ("GET", "/v1/health", {"Sec-Fetch-Site": "none"}, None, 403, "denied"),
         ("GET", "/v1/health", {"Wikimem-Protocol": "x"}, None, 400, "bad_request"),
         ("POST", "/v1/embed", {}, None, 503, "config"),
     ],
