@@ -9,9 +9,10 @@ file's order, by any model. The tasks:
 - `paraphrase`: the questions of one file against the paragraphs of the next, which is the same text in another
   language: hardly a word is shared, the meaning is all there is;
 - `poor`: as `words`, with a model that knows a little: most of what tells one vector from the next is noise;
-- `useless`: as `words`, with a model that knows nothing: what a rule loses when it listens to it.
+- `useless`: as `words`, with a model that knows nothing: what a rule loses when it listens to it;
+- `noise`: the same, and its vectors point everywhere.
 
-As with real models all vectors share a large common part, which the noise leaves alone.
+As with most models all vectors share a large common part, which only `noise` has not.
 """
 
 import argparse
@@ -65,6 +66,8 @@ def tasks(sets: Sequence[QuestionSet], folder: Path) -> Iterator[Task]:
         for name, noise in NOISE.items():
             made = (_noisy(vectors, noise, rng) for vectors in (paragraphs, questions))
             yield Task(f"{name} {one.name}", one, one.questions, *made)
+        drawn = (rng.standard_normal(vectors.shape).astype(np.float32) for vectors in (paragraphs, questions))
+        yield Task(f"noise {one.name}", one, one.questions, *drawn)
         other = sets[(at + 1) % len(sets)]
         if other is not one:
             name = f"paraphrase {one.name} to {other.name}"

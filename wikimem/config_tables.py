@@ -40,7 +40,7 @@ TABLES: dict[str, tuple[Key, ...]] = {
     ),
     "retrieval": (
         Key("fusion", "text", "max", "how BM25 and cosine are joined", True, ("max", "ceiling", "min-max")),
-        Key("fusion_weight", "number", 0.5, "share of BM25 in the fused score", True, minimum=0, maximum=1),
+        Key("fusion_weight", "number", 0.6, "share of BM25 in the fused score", True, minimum=0, maximum=1),
         Key("temperature_weight", "number", 0.0, "share of the temperature in the ranking", True, minimum=0, maximum=1),
         Key(
             "link_policy",
@@ -92,7 +92,7 @@ class RetrievalOptions:
     """`[retrieval]`: weights are 0 to 1, `budget_tokens` counts words or CJK characters."""
 
     fusion: str = "max"
-    fusion_weight: float = 0.5
+    fusion_weight: float = 0.6
     temperature_weight: float = 0.0
     link_policy: str = "all"
     budget_tokens: int | None = None

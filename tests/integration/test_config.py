@@ -143,11 +143,11 @@ def test_a_daemon_of_a_missing_folder_can_still_be_found(world: World) -> None:
 
 
 def test_the_users_file_wins_over_the_vaults_and_that_over_the_default(world: World) -> None:
-    world.travelling('[links]\nstyle = "obsidian"\n[retrieval]\nbudget_tokens = 800\nfusion_weight = 0.6\n')
+    world.travelling('[links]\nstyle = "obsidian"\n[retrieval]\nbudget_tokens = 800\nfusion_weight = 0.4\n')
     world.user('[vaults.mine]\npath = "~/notes"\n[vaults.mine.retrieval]\nbudget_tokens = 400\n')
     settings = world.load("mine")
     assert settings.retrieval.budget_tokens == 400
-    assert settings.retrieval.fusion_weight == 0.6
+    assert settings.retrieval.fusion_weight == 0.4
     assert settings.layout.link_style == settings.links.style == "obsidian"
     assert settings.origins["retrieval.budget_tokens"].endswith("config.toml")
     assert settings.origins["retrieval.fusion_weight"].endswith("notes/wikimem.toml")

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from wikimem.errors import InvalidInput
 from wikimem.search.bm25 import FloatArray
 from wikimem.search.fusion import RULES, by_ceiling, by_max, by_min_max, rule, warmed
+from wikimem.search.results import RetrievalSettings
 
 NAN = float("nan")
 SCORES = st.lists(
@@ -53,6 +54,14 @@ def test_small_differences_of_a_poor_model_stay_small_under_max() -> None:
     bm25, cos = array(10, 6), array(0.90, 0.92)
     assert by_max(bm25, cos, 20.0, 0.5)[0] > by_max(bm25, cos, 20.0, 0.5)[1]
     assert by_min_max(bm25, cos, 20.0, 0.5)[0] == by_min_max(bm25, cos, 20.0, 0.5)[1]
+
+
+def test_by_default_what_shares_all_words_stays_before_what_a_model_of_noise_likes() -> None:
+    # The vectors of such a model point everywhere: what is right may have no likeness at all.
+    bm25, cos = array(10, 0.1), array(-0.4, 0.4)
+    chosen = RetrievalSettings()
+    fused = RULES[chosen.fusion](bm25, cos, 20.0, chosen.fusion_weight)
+    assert fused[0] > fused[1]
 
 
 def test_a_negative_cosine_counts_as_no_likeness_under_max() -> None:

@@ -182,7 +182,7 @@ def test_a_linked_item_is_weighed_on_the_scale_of_the_hits() -> None:
     vectors.put([item.hash for item in items_of(made)], embedder.embed([item.content for item in items_of(made)]))
     answer = made.retrieve("sea", limit=1)
     assert addresses(answer) == ["a:hit", "a:near", "a:far"]
-    assert [entry.score for entry in answer.items] == pytest.approx([1.0, 0.5, 0.0])
+    assert [entry.score for entry in answer.items] == pytest.approx([1.0, 0.4, 0.0])
 
 
 class CountingVectors(ExactVectors):

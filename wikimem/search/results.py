@@ -19,7 +19,7 @@ class RetrievalSettings:
     """
 
     fusion: str = "max"
-    fusion_weight: float = 0.5
+    fusion_weight: float = 0.6
     temperature_weight: float = 0.0
     link_policy: str = "all"
     budget_tokens: int | None = None
