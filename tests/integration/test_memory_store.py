@@ -249,6 +249,15 @@ def test_a_version_is_restored_only_under_its_own_address(store: MemoryStore) ->
         store.restore("work:job", 999)
 
 
+def test_a_purge_of_a_renamed_item_takes_what_was_noted_under_its_old_name(store: MemoryStore) -> None:
+    item = store.add("work", "job", "s3cret")
+    (store.root / "wiki/work.md").write_text("## post\n\nnothing\n")  # a person renamed it, then took the text out
+    store.history.record("work:job", "job", "s3cret", hash=item.hash, ts=item.ts or "", cause="disk", action="rename")
+    store.history.rename("work:job", "work:post")
+    assert store.purge_history(address="work:post") == 1
+    assert store.versions("work:job").versions == ()
+
+
 def test_a_version_of_a_renamed_item_is_restored_under_the_name_that_is_asked_for(store: MemoryStore) -> None:
     store.add("work", "job", "one")
     store.add("work", "Post", "two")

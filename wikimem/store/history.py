@@ -146,6 +146,14 @@ class History:
         rows = self._state.query(f"SELECT address FROM {_FOUND_AT} WHERE id = ?", (version_id,))  # noqa: S608 - our own columns
         return frozenset(str(address) for (address,) in rows)
 
+    def former_addresses(self, address: str) -> frozenset[str]:
+        """Return the addresses that the versions found under this one had."""
+        rows = self._state.query(
+            "SELECT DISTINCT address FROM history WHERE id IN (SELECT id FROM history_renamed WHERE address = ?)",
+            (_clean(address),),
+        )
+        return frozenset(str(former) for (former,) in rows)
+
     def find(self, address: str, hash: str) -> int | None:  # noqa: A002 - the field's name everywhere
         """Return the id of the latest version with this text, None when it is not kept."""
         sql = "SELECT max(id) FROM history WHERE address = ? AND hash = ?"

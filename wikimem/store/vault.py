@@ -336,7 +336,9 @@ class MemoryStore:
         With an address, kept versions of its whole file go too: they hold the text as well.
         """
         self.writer.finish()
-        self._upkeep.write_log.purge(address=address, containing=containing, everything=everything)
+        self._upkeep.write_log.purge(containing=containing, everything=everything)
+        for one in {address, *self.history.former_addresses(address)} if address is not None else ():
+            self._upkeep.write_log.purge(address=one)
         self.idempotency.forget_all()
         path = self.path_of(address) if address is not None else None
         whole = self.history.purge(address=file_address(path)) if path is not None else 0
