@@ -44,22 +44,26 @@ def without_vault(data: bytes, name: str, path: str) -> bytes | None:
     newline = b"\r\n" if b"\r\n" in data else b"\n"
     block = _block(name, path).encode().replace(b"\n", newline)
     default = _default(name).encode().replace(b"\n", newline)
-    if data == default + newline + block:
-        return b""
+    # What was written into an empty file: with the table goes the default that came with it.
+    first = default + newline + block
+    if data.startswith(first) and _names_no(name, rest := data[len(first) :].removeprefix(newline)):
+        return rest
     start = data.find(block)
     if start < 0:
         return None
     before, after = data[:start], data[start + len(block) :]
     rest = before.removesuffix(newline) + after
+    return rest if _names_no(name, rest) else None
+
+
+def _names_no(name: str, data: bytes) -> bool:
+    """Whether the file does well without the vault: it is no default, and has no tables below that need its `path`."""
     try:
-        tables = _tables(rest)
+        tables = _tables(data)
     except tomllib.TOMLDecodeError:
-        return None
+        return False
     vaults = tables.get("vaults", {})
-    # Still named as the default, or with tables of its own below: taking `path` away would break the file.
-    if tables.get("default") == name or (isinstance(vaults, dict) and name in vaults):
-        return None
-    return rest
+    return tables.get("default") != name and not (isinstance(vaults, dict) and name in vaults)
 
 
 def _tables(data: bytes) -> dict[str, object]:

@@ -3,6 +3,7 @@
 import os
 import socket
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -176,8 +177,10 @@ def test_the_second_vault_keeps_its_service_when_the_first_one_goes(home: Home) 
     assert installed_names(home.env) == ["work"]
     assert (home.units / "wikimem@.service").is_file()
     assert (home.units / "wikimem@.service.d/20-sandbox.conf").is_file()
+    assert tomllib.loads(home.config.read_text()) == {"vaults": {"work": {"path": str(home.root / "work")}}}
     home.uninstall("work")
     assert not home.units.exists()
+    assert not home.config.exists(), "the default that the first one wrote went with it"
 
 
 def test_installing_again_restarts_once_and_writes_only_what_differs(home: Home) -> None:

@@ -56,6 +56,14 @@ def test_taking_it_out_gives_the_old_file_back(old: bytes) -> None:
     assert rest == old or (rest is not None and rest.rstrip(b"\r\n") == old)
 
 
+def test_the_default_that_came_with_the_first_vault_goes_with_it_and_the_second_stays() -> None:
+    both = with_vault(with_vault(b"", "notes", "/n"), "work", "/w")
+    rest = without_vault(both, "notes", "/n")
+    assert rest is not None
+    assert tomllib.loads(rest.decode()) == {"vaults": {"work": {"path": "/w"}}}
+    assert without_vault(rest, "work", "/w") == b""
+
+
 def test_what_a_person_wrote_after_it_stays() -> None:
     new = with_vault(OLD, "notes", "/n") + b"\n[vaults.more]\npath = '/m'\n"
     assert without_vault(new, "notes", "/n") == OLD + b"\n[vaults.more]\npath = '/m'\n"
@@ -67,7 +75,7 @@ def test_what_a_person_wrote_after_it_stays() -> None:
         with_vault(OLD, "notes", "/n") + b'[vaults.notes.embeddings]\nprovider = "none"\n',
         with_vault(OLD, "notes", "/n").replace(b'default = "work"', b'default = "notes"'),
         OLD + b'[vaults.notes]\npath = "/n"\n',
-        with_vault(b"", "notes", "/n") + b'[vaults.other]\npath = "/o"\n',
+        with_vault(b"", "notes", "/n").replace(b"\n\n", b"\n# mine\n", 1) + b'[vaults.other]\npath = "/o"\n',
     ],
 )
 def test_what_a_person_built_on_is_not_taken_out(built_on: bytes) -> None:
