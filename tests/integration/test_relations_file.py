@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wikimem.errors import HistoryUnavailable, NotFound
+from wikimem.errors import HistoryUnavailable, InvalidInput, NotFound
 from wikimem.pages.relations import Relation
 from wikimem.store.relations import RELATIONS_FILE, RelationsFile, read_relations
 from wikimem.store.state import State
@@ -90,6 +90,8 @@ def test_a_line_that_is_replaced_or_removed_stays_in_the_history(vault: Path, tm
     RelationsFile(store).remove("a:x", "b:y")
     newer, older = store.versions("relations.jsonl:a:x -> b:y").versions
     assert (older.action, older.content) == ("update", line)
+    with pytest.raises(InvalidInput, match="is a line of relations"):
+        store.restore("relations.jsonl:a:x -> b:y", newer.id)
     assert (newer.action, read_relations(newer.content.encode())[0][0].weight) == ("remove", 3.0)
 
 

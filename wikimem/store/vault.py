@@ -14,6 +14,7 @@ from wikimem.pages.items import DiaryItem, RecallItem
 from wikimem.pages.journal import JournalEntry
 from wikimem.pages.layout import Layout, fold_alike
 from wikimem.pages.page import Page
+from wikimem.pages.relations import RELATIONS_FILE
 from wikimem.store.diary import DiaryStore
 from wikimem.store.displaced import WHOLE_FILE, file_address
 from wikimem.store.files import Files, WriteMode
@@ -267,6 +268,9 @@ class MemoryStore:
         if version.name == WHOLE_FILE:
             hint = f"print it with `wikimem history {wanted} --json` and copy what you miss into the file"
             raise InvalidInput(f"version {version_id} is a whole file, and no item", hint=hint)
+        if wanted.category == RELATIONS_FILE:
+            hint = "`wikimem relate SOURCE TARGET --weight WEIGHT` writes it again"
+            raise InvalidInput(f"version {version_id} is a line of {RELATIONS_FILE}, and no item", hint=hint)
         detail = f"restore of version {version_id}"
         if is_day(wanted.category):
             return self.diary.append(
