@@ -390,7 +390,7 @@ class VectorSync:
             back = "going back to the model before costs nothing"
             if made == self.space.model:
                 detail = f"the vectors of {made} are {dim} wide, and the endpoint's are {self._width_seen} wide now"
-                back += ": `wikimem embed` looks whether it is back"
+                back += ": after `wikimem embed` the next text or question tells whether it is back"
             return "mismatch", "vectors-mismatch", detail, f"{cost}; {back}"
         if self._fault is not None:
             return "failing", "vectors-unwritten", self._fault.message, self._fault.hint
