@@ -4,11 +4,12 @@ A person may save the same file 50 ms after the daemon wrote it; a window would 
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from threading import Lock
 from typing import NamedTuple
 
-from wikimem.store.files import FileRead, Files, Stamp, WalkFault, WriteMode, bytes_hash
+from wikimem.store.files import FileRead, Files, Stamp, WriteMode, bytes_hash
+from wikimem.store.walking import IsRead, Report
 
 _KEPT = 4
 _MAX_PATHS = 10_000
@@ -91,7 +92,12 @@ class AnnouncingFiles:
         self._files.remove(path, based_on=based_on)
 
     def walk(
-        self, prefix: str = "", *, suffix: str = ".md", report: Callable[[WalkFault], None] | None = None
+        self,
+        prefix: str = "",
+        *,
+        suffix: str = ".md",
+        report: Report | None = None,
+        is_read: IsRead | None = None,
     ) -> Iterator[tuple[str, Stamp]]:
         """As in `Files`."""
-        return self._files.walk(prefix, suffix=suffix, report=report)
+        return self._files.walk(prefix, suffix=suffix, report=report, is_read=is_read)

@@ -3,7 +3,6 @@
 from wikimem.pages.layout import Layout, PlaceKind
 
 _REMEMBERED = 50_000
-_PROBE = "wikimem-probe.md"
 _OURS = ("wiki", "diary", "conflict-copy")
 
 
@@ -16,7 +15,7 @@ class Placing:
     def relayout(self, layout: Layout) -> None:
         """Go by another layout from now on."""
         self.layout = layout
-        self.tops = tuple(dict.fromkeys(_plain(one) for one in (layout.wiki_dir, layout.diary_dir)))
+        self.tops = layout.tops
         self._kinds: dict[str, PlaceKind] = {}
 
     def kind(self, path: str) -> PlaceKind:
@@ -39,14 +38,8 @@ class Placing:
 
     def wants(self, folder: str) -> bool:
         """Say whether a folder is to be listed: it lies in a top folder, or on the way to one."""
-        if folder == "" or any(top == folder or top.startswith(f"{folder}/") for top in self.tops):
-            return True
-        return self.is_below_top(folder) and self.kind(f"{folder}/{_PROBE}") != "ignored"
+        return self.layout.wants(folder)
 
     def is_below_top(self, path: str) -> bool:
         """Say whether a path lies in one of the folders that hold notes."""
         return any(top == "" or path.startswith(f"{top}/") for top in self.tops)
-
-
-def _plain(folder: str) -> str:
-    return "/".join(part for part in folder.split("/") if part not in ("", "."))

@@ -1,9 +1,10 @@
 """The files port without a disk."""
 
 import errno
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from wikimem.store.files import FileRead, OutsideVault, Stale, Stamp, WalkFault, WriteMode, bytes_hash
+from wikimem.store.walking import IsRead, Report
 
 
 class FakeFiles:
@@ -34,7 +35,12 @@ class FakeFiles:
         del self._files[path]
 
     def walk(
-        self, prefix: str = "", *, suffix: str = ".md", report: Callable[[WalkFault], None] | None = None
+        self,
+        prefix: str = "",
+        *,
+        suffix: str = ".md",
+        report: Report | None = None,
+        is_read: IsRead | None = None,  # noqa: ARG002 - there are no links here
     ) -> Iterator[tuple[str, Stamp]]:
         folder = f"{prefix}/" if prefix else ""
         if prefix and not any(path.startswith(folder) for path in self._files):

@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.fault.editors import Between, WithoutLeases
+from wikimem.api.local import LocalClient
+from wikimem.config import load
 from wikimem.errors import StorageError, TryAgain
 from wikimem.store.files import DiskFiles, OutsideVault, Stale, WalkFault, bytes_hash, stamp_of
+from wikimem.store.vault import MemoryStore
 
 OLD = b"old text\n"
 NEW = b"new text, longer\n"
@@ -231,6 +234,25 @@ def test_links_in_a_walk_are_followed_once_and_faults_are_named(tmp_path: Path) 
         ("wiki/round.md", "loop"),
         ("wiki/sub/self", "loop"),
     ]
+
+
+def test_a_note_that_links_lead_to_is_served_once(tmp_path: Path) -> None:
+    (tmp_path / "wiki" / "sub").mkdir(parents=True)
+    (tmp_path / "shared").mkdir()
+    for path in ("wiki/z.md", "wiki/sub/b.md", "shared/c.md"):
+        (tmp_path / path).write_bytes(b"## x\n\ntext\n")
+    links = {
+        "wiki/a.md": "z.md",
+        "wiki/also": "sub",
+        "wiki/one.md": "../shared/c.md",
+        "wiki/two.md": "../shared/c.md",
+        "elsewhere": "wiki",
+    }
+    for link, target in links.items():
+        (tmp_path / link).symlink_to(target)
+    assert MemoryStore(tmp_path).categories() == ["one", "sub/b", "z"]
+    with LocalClient(load(str(tmp_path), env={"HOME": str(tmp_path)}, cwd=tmp_path)) as client:
+        assert [one["name"] for one in client.categories()["categories"]] == ["one", "sub/b", "z"]
 
 
 def test_two_folders_that_link_to_each_other_end(tmp_path: Path) -> None:

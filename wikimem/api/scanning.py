@@ -55,7 +55,7 @@ class Scanner:
             if fault.error is not None:
                 unread[fault.path] = _part(fault.path, fault.error)
 
-        for path, stamp in list(self.store.disk.walk(report=report)):
+        for path, stamp in list(self.store.disk.walk(report=report, is_read=self.store.layout.reads)):
             if self.store.layout.classify(path).kind in ("wiki", "diary"):
                 seen.add(path)
                 if self._known.get(path) == stamp:

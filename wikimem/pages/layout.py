@@ -26,6 +26,7 @@ class Place:
 
 
 _IGNORED, _OTHER = Place("ignored"), Place("other")
+_PROBE = "wikimem-probe.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,23 @@ class Layout:
         if below_wiki is None:
             return _OTHER
         return Place("wiki", category_of(below_wiki.removesuffix(".md")))
+
+    @property
+    def tops(self) -> tuple[str, ...]:
+        """The folders that hold notes, as plain paths; "" is the vault itself."""
+        return tuple(dict.fromkeys(_folder(one) for one in (self.wiki_dir, self.diary_dir)))
+
+    def reads(self, path: str, is_folder: bool) -> bool:
+        """Say whether what lies at this path is read under its own name, so that no link to it is followed."""
+        return self.wants(path) if is_folder else self.classify(path).kind in ("wiki", "diary", "conflict-copy")
+
+    def wants(self, folder: str) -> bool:
+        """Say whether a folder is to be listed: it lies in a top folder, or on the way to one."""
+        tops = self.tops
+        if folder == "" or any(top == folder or top.startswith(f"{folder}/") for top in tops):
+            return True
+        below = any(top == "" or folder.startswith(f"{top}/") for top in tops)
+        return below and self.classify(f"{folder}/{_PROBE}").kind != "ignored"
 
     def wiki_path(self, category: str) -> str:
         """Return the path of a category's file; raise `InvalidCategory` for a key that no file can have."""

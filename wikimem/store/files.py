@@ -7,7 +7,7 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -18,7 +18,7 @@ from wikimem.store.kernel import Kernel
 from wikimem.store.lingering import Shelter
 from wikimem.store.stamps import Stamp, stamp_is_racy, stamp_of
 from wikimem.store.steps import step
-from wikimem.store.walking import Walk, WalkFault, is_inside, raise_unreadable
+from wikimem.store.walking import IsRead, Report, Walk, WalkFault, is_inside, raise_unreadable
 
 __all__ = [
     "DiskFiles",
@@ -80,12 +80,18 @@ class Files(Protocol):
         """Remove the file whose bytes have this hash. Raises as `write` does."""
 
     def walk(
-        self, prefix: str = "", *, suffix: str = ".md", report: Callable[[WalkFault], None] | None = None
+        self,
+        prefix: str = "",
+        *,
+        suffix: str = ".md",
+        report: Report | None = None,
+        is_read: IsRead | None = None,
     ) -> Iterator[tuple[str, Stamp]]:
         """Yield every regular file below a folder, without dot-files, in the order of their paths.
 
         What cannot be walked goes to `report`; without one the first unreadable place raises its `OSError`, because
-        an unreadable place must never look like an empty one.
+        an unreadable place must never look like an empty one. Links are followed inside the vault, one to each
+        target; with `is_read` none to what is read under its own name.
         """
 
 
@@ -146,10 +152,16 @@ class DiskFiles:
         self._replacer.remove(path, target, based_on)
 
     def walk(
-        self, prefix: str = "", *, suffix: str = ".md", report: Callable[[WalkFault], None] | None = None
+        self,
+        prefix: str = "",
+        *,
+        suffix: str = ".md",
+        report: Report | None = None,
+        is_read: IsRead | None = None,
     ) -> Iterator[tuple[str, Stamp]]:
         """As in `Files`."""
-        yield from Walk(self._real_root, suffix, report or raise_unreadable).below(prefix)
+        follow = is_read or (lambda _path, _is_folder: False)
+        yield from Walk(self._real_root, suffix, report or raise_unreadable, follow).below(prefix)
 
     def settle(self, path: str) -> None:
         """Wait until no other program is in the middle of saving this file, where that can be known.

@@ -45,7 +45,7 @@ class VaultPages:
             elif fault.error is not None and fault.path in whole:
                 raise fault.error
 
-        walked = self.files.walk(report=report)
+        walked = self.files.walk(report=report, is_read=self.layout.reads)
         return [path for path, _ in walked if self.layout.classify(path).kind in kinds]
 
     def read(self, path: str) -> Page | None:

@@ -24,6 +24,8 @@ class WalkFault:
 
 
 Report = Callable[[WalkFault], None]
+# Whether a file or (`True`) a folder at this path is read under its own name: then links to it are passed over.
+IsRead = Callable[[str, bool], bool]
 
 
 def raise_unreadable(fault: WalkFault) -> None:
@@ -38,13 +40,14 @@ def is_inside(real: str, real_root: str) -> bool:
 
 
 class Walk:
-    """One walk below a resolved root. Symbolic links to folders are followed once each, inside the vault only."""
+    """One walk below a resolved root. Symbolic links are followed inside the vault only, one to each target."""
 
-    def __init__(self, real_root: str, suffix: str, report: Report) -> None:
+    def __init__(self, real_root: str, suffix: str, report: Report, is_read: IsRead) -> None:
         self._root = real_root
         self._suffix = suffix
         self._report = report
-        self._followed: set[tuple[int, int]] = set()
+        self._is_read = is_read
+        self._followed: set[str] = set()
 
     def below(self, prefix: str) -> Iterator[tuple[str, Stamp]]:
         """Yield path and stamp of every file that ends in the suffix, in the order of the paths."""
@@ -95,15 +98,18 @@ class Walk:
             return
         if not is_inside(real, self._root):
             self._report(WalkFault(path, "outside-vault"))
-        elif not is_folder:
-            yield from self._file(entry, path)
-        elif any(is_inside(one, real) for one in chain):
+        elif is_folder and any(is_inside(one, real) for one in chain):
             self._report(WalkFault(path, "loop"))
-        elif not any(part.startswith(".") for part in os.path.relpath(real, self._root).split("/")):
-            link = entry.stat(follow_symlinks=False)
-            if (link.st_dev, link.st_ino) not in self._followed:
-                self._followed.add((link.st_dev, link.st_ino))
-                yield from self._folder(real, path, (*chain, real))
+        elif self._is_to_follow(real, is_folder=is_folder):
+            yield from self._folder(real, path, (*chain, real)) if is_folder else self._file(entry, path)
+
+    def _is_to_follow(self, real: str, *, is_folder: bool) -> bool:
+        inside = os.path.relpath(real, self._root)
+        hidden = is_folder and any(part.startswith(".") for part in inside.split("/"))
+        if hidden or real in self._followed or self._is_read(inside, is_folder):
+            return False
+        self._followed.add(real)
+        return True
 
 
 def _order(entry: "os.DirEntry[str]") -> str:
