@@ -154,3 +154,15 @@ def new_vault(tmp_path: Path) -> Path:
     (root / "wiki").mkdir(parents=True)
     (root / "diary").mkdir()
     return root
+
+
+def codes(found: Freshness) -> set[str]:
+    """Return what an answer says is withheld."""
+    return {one.code for one in found.degraded}
+
+
+async def two_notes(life: Life) -> None:
+    """Let a life serve two notes, one of them in a folder of its own."""
+    life.write("wiki/a.md", "## sea\n\nfirst\n")
+    life.write("wiki/sub/b.md", "## hill\n\nsecond\n")
+    assert await life.texts() == {"a:sea": "first", "sub/b:hill": "second"}
