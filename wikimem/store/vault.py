@@ -9,7 +9,7 @@ from typing import Literal, Self
 
 from wikimem import places
 from wikimem.config_tables import HistorySettings
-from wikimem.errors import AppendOnly, Conflict, HistoryUnavailable, InvalidInput, NotFound
+from wikimem.errors import AppendOnly, Conflict, HistoryUnavailable, InvalidInput, NotFound, StorageError
 from wikimem.pages.items import DiaryItem, RecallItem
 from wikimem.pages.journal import JournalEntry
 from wikimem.pages.layout import Layout, fold_alike
@@ -175,9 +175,9 @@ class MemoryStore:
     def _journal_problems(self, journal: Journal) -> list[Problem]:
         try:
             return journal.entries()[1]
-        except OSError as error:
+        except StorageError as error:
             hint = "writes are refused till it is a plain file that you may write"
-            return [Problem("unreadable", 0, f"The journal cannot be read: {error.strerror}.", hint)]
+            return [Problem("unreadable", 0, f"{error.message}.", hint)]
 
     # ------------------------------------------------------------- writing
 
