@@ -1,10 +1,13 @@
 """`wikimem embed`, with a daemon and without one."""
 
+import importlib
+import itertools
 import json
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from tests.embedding import KEY, NOTES, Endpoint, configure, running
 from tests.serving import Served, serving, wait_until
 from wikimem.cache.files import VectorFiles
 from wikimem.cli.embed import View, bar_line
+from wikimem.errors import WikimemError
 
 
 @pytest.fixture
@@ -211,3 +215,19 @@ def test_the_bar_says_how_far_how_fast_what_it_cost_and_how_long() -> None:
     assert bar_line(view) == "[######..................] 500/2,000  51.7/s  29 s left  480 sent  12,000 tokens"
     later = View("failing", 0, 90_000, 0, 0, 0.0, 4000.0, "m", "", "", 0)
     assert bar_line(later) == f"[{'.' * 24}] 0/90,000  1 h 06 min left  0 sent  waiting for the endpoint"
+
+
+def test_it_waits_for_an_endpoint_that_asks_to_be_left_alone_and_not_for_one_that_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    embed_module = importlib.import_module("wikimem.cli.embed")  # the package shows the command by that name
+    clock = itertools.count(0, 10)
+    monkeypatch.setattr(embed_module.time, "monotonic", lambda: next(clock))
+    done = View("ready", 2, 0, 2, 0, 0.0, None, "m", "", "", 2)
+    limited = replace(done, state="failing", count=1, pending=1, retry_in_s=40.0, rate_limited=True)
+    views = iter([*[limited] * 10, done])
+    assert embed_module._watch(lambda: next(views), lambda _: None, lambda: None) == done
+    for given_up in (replace(limited, rate_limited=False), replace(limited, retry_in_s=3_600.0)):
+        with pytest.raises(WikimemError, match="1 texts have no vector"):
+            embed_module._watch(itertools.repeat(given_up).__next__, lambda _: None, lambda: None)
+    assert bar_line(limited).endswith("waiting for the endpoint, 40 s")

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _PAUSE_S = 0.1
 _PATIENCE_S = 15.0
 """So long an endpoint may fail before the command says so and ends; a daemon goes on trying."""
+_RATE_LIMITED = "embeddings-rate-limited"
+_LONGEST_WAIT_S = 600.0
+"""An endpoint that asks to be left alone is waited for so long."""
 _BAR = 24
 _SHOWN = 10
 _INTERRUPTED = 130
@@ -48,6 +51,8 @@ class View:
     hint: str
     reset_cost: int
     failed: tuple[str, ...] = ()
+    retry_in_s: float | None = None
+    rate_limited: bool = False
 
 
 @click.command()
@@ -130,6 +135,8 @@ def _daemon_view(client: "Client") -> View:
         detail=body.get("detail", ""),
         hint=body.get("hint", ""),
         reset_cost=body.get("reset_cost", 0),
+        retry_in_s=body.get("retry_in_s"),
+        rate_limited=any(part["code"] == _RATE_LIMITED for part in status["degraded"]),
         failed=tuple(failed),
     )
 
@@ -222,6 +229,8 @@ def _local_view(now: "Progress") -> View:
         detail=now.detail,
         hint=now.hint,
         reset_cost=now.cost_of_reset,
+        retry_in_s=None if now.retry_at is None else max(0.0, now.retry_at - time.monotonic()),
+        rate_limited=now.code == _RATE_LIMITED,
         failed=tuple(f"{one.file}: {one.name}: {one.reason}" for one in now.failed),
     )
 
@@ -239,7 +248,9 @@ def _watch(look: Callable[[], View], draw: Callable[[View], None], go_on: Callab
             return view
         if view.state == "mismatch":
             raise WikimemError(view.detail, hint=view.hint)
-        if view.sent != seen or view.state != "failing":
+        # Who asked to be left alone for a while is not failing.
+        limited = view.rate_limited and (view.retry_in_s or 0.0) <= _LONGEST_WAIT_S
+        if view.sent != seen or view.state != "failing" or limited:
             moved_at, seen = time.monotonic(), view.sent
         elif time.monotonic() - moved_at > _PATIENCE_S:
             raise WikimemError(f"{view.pending:,} texts have no vector: {view.detail}", hint=view.hint)
@@ -275,7 +286,8 @@ def bar_line(view: View) -> str:
     if view.tokens:
         parts.append(f"{view.tokens:,} tokens")
     if view.state == "failing":
-        parts.append("waiting for the endpoint")
+        left = f", {_duration(view.retry_in_s)}" if view.retry_in_s else ""
+        parts.append(f"waiting for the endpoint{left}")
     return "  ".join(parts)
 
 
