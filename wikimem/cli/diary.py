@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wikimem.api.protocol import MAX_PAGE_LIMIT, DiaryBody
+from wikimem.api.protocol import MAX_PAGE_LIMIT
 from wikimem.cli.connection import connect, settings_for
 from wikimem.cli.input import content_from
 from wikimem.cli.options import json_option, provenance_options, vault_option
 from wikimem.cli.output import note_staleness, print_json, print_text
+from wikimem.cli.paging import each_page
 from wikimem.errors import UsageError
 
 if TYPE_CHECKING:
@@ -58,15 +59,9 @@ def diary(
 
 
 def _show(client: "MemoryClient", start: str | None, end: str | None, *, as_json: bool) -> None:
-    entries: list[DiaryBody] = []
-    after: str | None = None
-    while True:
-        page = client.diary(start, end, limit=MAX_PAGE_LIMIT, after=after)
-        entries += page["items"]
-        after = page["next"]
-        if after is None:
-            break
-    note_staleness(page)
+    pages = list(each_page(lambda after: client.diary(start, end, limit=MAX_PAGE_LIMIT, after=after)))
+    note_staleness(pages[-1])
+    entries = [entry for page in pages for entry in page["items"]]
     if as_json:
         print_json({"items": entries})
         return

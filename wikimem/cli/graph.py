@@ -12,6 +12,7 @@ from wikimem.cli.connection import connect, settings_for
 from wikimem.cli.graph_page import Line, Node, Picture, as_data, as_dot, as_html
 from wikimem.cli.options import json_option, vault_option
 from wikimem.cli.output import note_staleness, print_json, print_text
+from wikimem.cli.paging import each_page
 from wikimem.errors import StorageError, UsageError
 from wikimem.text.names import is_day
 
@@ -60,9 +61,10 @@ def _json_text(picture: Picture) -> str:
 
 
 def _gather(client: "MemoryClient", title: str, *, with_content: bool) -> Picture:
-    nodes = {node.address: node for node in _items(client, with_content=with_content)}
+    nodes = {node.address: node for node in _nodes(client, with_content=with_content)}
     lines: dict[tuple[str, str, str, str], Line] = {}
-    for link in _links(client):
+    pages = each_page(lambda after: client.links(limit=MAX_PAGE_LIMIT, after=after))
+    for link in (link for page in pages for link in page["links"]):
         nodes.setdefault(link["source"], _file(link["source"]))
         for target in _targets(link, nodes):
             key = (link["source"], target, link["origin"], link["state"])
@@ -95,55 +97,29 @@ def _file(category: str) -> Node:
     return Node(category, category.rpartition("/")[2] or category, category, "file")
 
 
-def _items(client: "MemoryClient", *, with_content: bool) -> Iterator[Node]:
-    bodies = {body["address"]: body for body in _bodies(client)} if with_content else {}
-    after: str | None = None
-    while True:
-        page = client.graph(after=after)
-        for node in page["nodes"]:
-            body = bodies.get(node["address"])
-            yield Node(
-                address=node["address"],
-                name=node["name"] if not is_day(node["category"]) else node["address"],
-                category=node["category"],
-                kind="diary" if is_day(node["category"]) else "item",
-                content=body["content"] if body is not None else "",
-                owner=body["owner"] if body is not None else None,
-                tags=tuple(body["tags"]) if body is not None else (),
-                temperature=node["temperature"],
-                pinned=node["pinned"],
-            )
-        after = page["next"]
-        if after is None:
-            note_staleness(page)
-            return
+def _nodes(client: "MemoryClient", *, with_content: bool) -> Iterator[Node]:
+    pages = list(each_page(lambda after: client.graph(after=after)))
+    note_staleness(pages[-1])
+    nodes = [node for page in pages for node in page["nodes"]]
+    days = {node["category"] for node in nodes if is_day(node["category"])}
+    # Items are listed without the diary, whose days are asked for by name.
+    listed = (None, *sorted(days)) if with_content else ()
+    bodies = {body["address"]: body for category in listed for body in _items(client, category)}
+    for node in nodes:
+        body = bodies.get(node["address"])
+        yield Node(
+            address=node["address"],
+            name=node["address"] if node["category"] in days else node["name"],
+            category=node["category"],
+            kind="diary" if node["category"] in days else "item",
+            content=body["content"] if body is not None else "",
+            owner=body["owner"] if body is not None else None,
+            tags=tuple(body["tags"]) if body is not None else (),
+            temperature=node["temperature"],
+            pinned=node["pinned"],
+        )
 
 
-def _bodies(client: "MemoryClient") -> Iterator[ItemBody]:
-    """Yield every item with its text, the diary's days too."""
-    days: set[str] = set()
-    after: str | None = None
-    while True:
-        page = client.items(limit=MAX_PAGE_LIMIT, after=after)
+def _items(client: "MemoryClient", category: str | None) -> Iterator[ItemBody]:
+    for page in each_page(lambda after: client.items(category, limit=MAX_PAGE_LIMIT, after=after)):
         yield from page["items"]
-        after = page["next"]
-        if after is None:
-            break
-    while True:
-        nodes = client.graph(after=after)
-        days.update(node["category"] for node in nodes["nodes"] if is_day(node["category"]))
-        after = nodes["next"]
-        if after is None:
-            break
-    for day in sorted(days):
-        yield from client.items(day, limit=MAX_PAGE_LIMIT)["items"]
-
-
-def _links(client: "MemoryClient") -> Iterator[LinkBody]:
-    after: str | None = None
-    while True:
-        page = client.links(limit=MAX_PAGE_LIMIT, after=after)
-        yield from page["links"]
-        after = page["next"]
-        if after is None:
-            return

@@ -12,6 +12,7 @@ from wikimem.api.protocol import MAX_PAGE_LIMIT, ReadStamp
 from wikimem.cli.connection import connect, settings_for
 from wikimem.cli.options import json_option, vault_option
 from wikimem.cli.output import note_staleness, print_json, safe
+from wikimem.cli.paging import each_page
 from wikimem.cli.search_output import marked
 from wikimem.errors import UsageError
 
@@ -109,18 +110,10 @@ def _print(address: str, lines: list[tuple[int, str]], wanted: re.Pattern[str], 
 
 def _texts(client: "MemoryClient", category: str | None, stamps: Stamps, *, diary: bool) -> Iterator[Text]:
     """Yield address, name and content of every item, and collect whether the answers were fresh."""
-    after: str | None = None
-    while True:
-        page = client.items(category, limit=MAX_PAGE_LIMIT, after=after)
+    for page in each_page(lambda after: client.items(category, limit=MAX_PAGE_LIMIT, after=after)):
         yield from ((item["address"], item["name"], item["content"]) for item in page["items"])
-        after = page["next"]
-        if after is None:
-            stamps.append(page)
-            break
-    while diary and category is None:
-        days = client.diary(_FIRST_DAY, _LAST_DAY, limit=MAX_PAGE_LIMIT, after=after)
-        yield from ((entry["address"], entry["time"], entry["content"]) for entry in days["items"])
-        after = days["next"]
-        if after is None:
-            stamps.append(days)
-            break
+    stamps.append(page)
+    if diary and category is None:
+        for days in each_page(lambda after: client.diary(_FIRST_DAY, _LAST_DAY, limit=MAX_PAGE_LIMIT, after=after)):
+            yield from ((entry["address"], entry["time"], entry["content"]) for entry in days["items"])
+        stamps.append(days)

@@ -11,6 +11,7 @@ from wikimem.cli.connection import connect, settings_for
 from wikimem.cli.input import address_from
 from wikimem.cli.options import json_option, vault_option
 from wikimem.cli.output import note, note_staleness, print_json, print_table, print_text, safe, shortened
+from wikimem.cli.paging import each_page
 from wikimem.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
@@ -147,15 +148,11 @@ def _list(client: "MemoryClient", address: str, limit: int, *, as_json: bool) ->
 
 
 def _version(client: "MemoryClient", address: str, wanted: int) -> VersionBody:
-    after: str | None = None
-    while True:
-        page = client.history(address, limit=MAX_PAGE_LIMIT, after=after)
+    for page in each_page(lambda after: client.history(address, limit=MAX_PAGE_LIMIT, after=after)):
         for version in page["versions"]:
             if version["id"] == wanted:
                 return version
-        after = page["next"]
-        if after is None:
-            raise NotFound(f"{address} has no version {wanted}", hint=f"list them: `wikimem history {address}`")
+    raise NotFound(f"{address} has no version {wanted}", hint=f"list them: `wikimem history {address}`")
 
 
 def _current(client: "MemoryClient", address: str) -> str:

@@ -8,6 +8,7 @@ from wikimem.api.protocol import MAX_PAGE_LIMIT, LinkBody, LinkStateName
 from wikimem.cli.connection import connect, settings_for
 from wikimem.cli.options import json_option, vault_option
 from wikimem.cli.output import note, note_staleness, print_json, print_table, print_text
+from wikimem.cli.paging import each_page
 from wikimem.config import Settings
 from wikimem.errors import UsageError
 
@@ -93,15 +94,9 @@ def _renamed(settings: Settings) -> "dict[tuple[str, int, str], Renamed]":
 
 
 def _all_links(client: "MemoryClient", state: LinkStateName | None) -> list[LinkBody]:
-    found: list[LinkBody] = []
-    after: str | None = None
-    while True:
-        page = client.links(state, limit=MAX_PAGE_LIMIT, after=after)
-        found += page["links"]
-        after = page["next"]
-        if after is None:
-            note_staleness(page)
-            return found
+    pages = list(each_page(lambda after: client.links(state, limit=MAX_PAGE_LIMIT, after=after)))
+    note_staleness(pages[-1])
+    return [link for page in pages for link in page["links"]]
 
 
 def _row(link: ShownLink) -> list[str]:

@@ -11,6 +11,7 @@ from wikimem.api.protocol import MAX_PAGE_LIMIT, LinkStateName, StatusAnswer
 from wikimem.cli.connection import connect, settings_for
 from wikimem.cli.options import json_option, vault_option
 from wikimem.cli.output import note_staleness, print_json, print_text
+from wikimem.cli.paging import each_page
 from wikimem.cli.report_page import Report, Section, as_html, as_markdown, is_report
 from wikimem.config import Settings
 from wikimem.errors import NotRunning, StorageError, UsageError
@@ -90,14 +91,9 @@ def _asked(status: StatusAnswer) -> Section:
 
 
 def _categories(client: "MemoryClient") -> Section:
-    rows: list[tuple[str, ...]] = []
-    after: str | None = None
-    while True:
-        page = client.categories(limit=MAX_PAGE_LIMIT, after=after)
-        rows += [(one["name"], str(one["items"])) for one in page["categories"]]
-        after = page["next"]
-        if after is None:
-            return Section("Categories", ("category", "items"), tuple(rows))
+    pages = each_page(lambda after: client.categories(limit=MAX_PAGE_LIMIT, after=after))
+    rows = [(one["name"], str(one["items"])) for page in pages for one in page["categories"]]
+    return Section("Categories", ("category", "items"), tuple(rows))
 
 
 def _problems(status: StatusAnswer) -> Section:
