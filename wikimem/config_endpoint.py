@@ -8,10 +8,9 @@ from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from wikimem import places
-from wikimem.config_tables import EmbeddingsSettings
+from wikimem.config_tables import CREDENTIAL, EmbeddingsSettings
 from wikimem.errors import ConfigError
 
-_CREDENTIAL: Final = "embeddings-api-key"
 _LONGEST_KEY: Final = 8_192
 """Bytes; servers take about as much of one header."""
 
@@ -72,7 +71,7 @@ def embeddings_key(settings: EmbeddingsSettings, *, env: Mapping[str, str], base
     """
     credentials = env.get("CREDENTIALS_DIRECTORY", "")
     if credentials:
-        credential = Path(credentials) / _CREDENTIAL
+        credential = Path(credentials) / CREDENTIAL
         if credential.is_file() and credential.read_bytes().strip():
             return _key_in(credential)
     if settings.api_key_file:

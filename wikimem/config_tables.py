@@ -11,6 +11,9 @@ from typing import Literal
 Kind = Literal["text", "path", "flag", "count", "number", "texts"]
 Value = str | bool | int | float | tuple[str, ...] | None
 
+CREDENTIAL = "embeddings-api-key"
+"""The systemd credential that holds the endpoint's key: what a service is given and what the daemon reads."""
+
 
 @dataclass(frozen=True, slots=True)
 class Key:

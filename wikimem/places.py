@@ -13,7 +13,8 @@ from pathlib import Path
 
 from wikimem.errors import ConfigError
 
-MAX_SOCKET_BYTES = 107  # sun_path holds 108 with its final NUL
+MAX_SOCKET_BYTES = 107
+"""Of a socket's path: the kernel's `sun_path` holds 108 with its final NUL."""
 
 # `locks` is the folder of all vaults' locks, beside the vaults' own state folders.
 VAULT_NAME = re.compile(r"(?!locks$)[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
@@ -67,13 +68,18 @@ def socket_file(name: str, *, env: Mapping[str, str], cwd: Path) -> tuple[Path, 
     else:
         folder, origin = runtime_folder(env)
         file = folder / f"{name}.sock"
+    check_socket_length(file)
+    return file, origin
+
+
+def check_socket_length(file: Path) -> None:
+    """Raise `ConfigError` for a socket's path that the kernel cannot hold."""
     length = len(os.fsencode(file))
     if length > MAX_SOCKET_BYTES:
         raise ConfigError(
             f"the socket's path has {length} bytes, and the kernel takes {MAX_SOCKET_BYTES}: {file}",
             hint="set WIKIMEM_SOCKET or XDG_RUNTIME_DIR to a shorter path, or give the vault a shorter name",
         )
-    return file, origin
 
 
 def runtime_folder(env: Mapping[str, str]) -> tuple[Path, str]:
@@ -82,7 +88,7 @@ def runtime_folder(env: Mapping[str, str]) -> tuple[Path, str]:
     if given.startswith("/"):
         return Path(given) / "wikimem", "XDG_RUNTIME_DIR"
     run = Path(f"/run/user/{os.getuid()}")
-    if _is_own_folder(run):
+    if is_own_folder(run):
         return run / "wikimem", str(run)
     fallback = Path(f"/tmp/wikimem-{os.getuid()}")  # noqa: S108 - checked below, never reused when not ours
     check_private(fallback)
@@ -105,7 +111,8 @@ def check_private(folder: Path) -> None:
         )
 
 
-def _is_own_folder(path: Path) -> bool:
+def is_own_folder(path: Path) -> bool:
+    """Whether a folder is there, no link, and the user's own."""
     try:
         found = path.lstat()
     except OSError:

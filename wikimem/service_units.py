@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from wikimem.config_tables import CREDENTIAL
 from wikimem.errors import InvalidInput
 from wikimem.places import VAULT_NAME
 
 SERVICE = "wikimem@.service"
 SOCKET = "wikimem@.socket"
 SANDBOX = "wikimem@.service.d/20-sandbox.conf"
-CREDENTIAL = "embeddings-api-key"
 
 _UNQUOTABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 

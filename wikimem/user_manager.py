@@ -5,7 +5,6 @@ Light enough for the client's path: what is not needed to say "not running" is i
 
 import os
 import shutil
-import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,11 +95,7 @@ def environment(env: Mapping[str, str]) -> dict[str, str]:
     """
     folder = Path(f"/run/user/{os.getuid()}")
     found = {**env, "LC_ALL": "C.UTF-8", "SYSTEMD_PAGER": "", "SYSTEMD_COLORS": "0"}
-    try:
-        ours = stat.S_ISDIR(folder.lstat().st_mode) and folder.lstat().st_uid == os.getuid()
-    except OSError:
-        ours = False
-    if ours:
+    if places.is_own_folder(folder):
         found.setdefault("XDG_RUNTIME_DIR", str(folder))
     return found
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from wikimem.errors import ConfigError, Locked
+from wikimem.places import MAX_SOCKET_BYTES, check_socket_length
 
 BACKLOG: Final = 128
-MAX_PATH_BYTES: Final = 107
 SOCKET_NAME: Final = "api"
 """`FileDescriptorName=` in the socket unit."""
 
@@ -53,10 +53,10 @@ def bind(path: Path) -> Listener:
     too long for the kernel, Locked when somebody answers there all the same: a vault whose folder was replaced has
     another lock, and the same socket.
     """
-    check_length(path)
+    check_socket_length(path)
     _refuse_second(path)
     temporary = path.with_name(path.name + ".new")
-    if len(os.fsencode(temporary)) > MAX_PATH_BYTES:
+    if len(os.fsencode(temporary)) > MAX_SOCKET_BYTES:
         temporary = path.with_name(path.name[:-4] + ".new")
     make_private(path.parent)
     for place in (path, temporary):
@@ -120,16 +120,6 @@ def adopt(passed: list[tuple[str, socket.socket]]) -> Listener | None:
         return None
     chosen.setblocking(False)
     return Listener(chosen, None)
-
-
-def check_length(path: Path) -> None:
-    """Refuse a path that the kernel's `sun_path` cannot hold, before anything is made. Raises ConfigError."""
-    length = len(os.fsencode(path))
-    if length > MAX_PATH_BYTES:
-        raise ConfigError(
-            f"The socket's path has {length} bytes, and the kernel takes {MAX_PATH_BYTES}: {path}.",
-            hint="Set WIKIMEM_SOCKET or XDG_RUNTIME_DIR to a shorter path.",
-        )
 
 
 def make_private(folder: Path) -> None:

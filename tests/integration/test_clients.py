@@ -16,7 +16,8 @@ from wikimem import AsyncClient as PublicAsyncClient
 from wikimem import Client as PublicClient
 from wikimem.api import async_client, client, finding
 from wikimem.api.async_client import AsyncClient
-from wikimem.api.client import MAX_IDLE, Client
+from wikimem.api.client import Client
+from wikimem.api.exchange import MAX_IDLE
 from wikimem.errors import Conflict, DeniedError, InvalidInput, NotFound, NotRunning, TryAgain, Unreachable
 
 

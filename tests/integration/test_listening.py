@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from wikimem.errors import ConfigError, Locked
-from wikimem_daemon.listening import MAX_PATH_BYTES, adopt, bind
+from wikimem.places import MAX_SOCKET_BYTES
+from wikimem_daemon.listening import adopt, bind
 
 
 @pytest.fixture
@@ -141,12 +142,12 @@ def test_a_file_in_the_folders_place_is_refused(path: Path) -> None:
 
 def test_a_path_that_the_kernel_cannot_hold_is_said_before_anything_is_made(tmp_path: Path) -> None:
     folder = tmp_path / ("x" * 120)
-    with pytest.raises(ConfigError, match=str(MAX_PATH_BYTES)):
+    with pytest.raises(ConfigError, match=str(MAX_SOCKET_BYTES)):
         bind(folder / "v.sock")
     assert not folder.exists()
 
 
-@pytest.mark.parametrize("length", range(MAX_PATH_BYTES - 5, MAX_PATH_BYTES + 1))
+@pytest.mark.parametrize("length", range(MAX_SOCKET_BYTES - 5, MAX_SOCKET_BYTES + 1))
 def test_paths_up_to_the_kernels_length_work(short: Path, length: int) -> None:
     path = short / ("x" * (length - len(str(short)) - len("/.sock")) + ".sock")
     assert len(str(path)) == length

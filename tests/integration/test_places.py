@@ -74,6 +74,6 @@ def test_paths_expand_from_home_and_base() -> None:
 
 
 def test_the_fallback_folder_carries_the_users_id(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "_is_own_folder", lambda _path: False)
+    monkeypatch.setattr(places, "is_own_folder", lambda _path: False)
     monkeypatch.setattr(places, "check_private", lambda _path: None)
     assert places.runtime_folder({})[0] == Path(f"/tmp/wikimem-{os.getuid()}")

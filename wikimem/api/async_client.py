@@ -14,9 +14,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
-from wikimem.api.client import MAX_IDLE, TIMEOUT_S
 from wikimem.api.exchange import (
+    MAX_IDLE,
     RECEIVE_BYTES,
+    TIMEOUT_S,
     Attempt,
     Close,
     Connect,

@@ -17,10 +17,12 @@ import time
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from wikimem.api.exchange import (
+    MAX_IDLE,
     RECEIVE_BYTES,
+    TIMEOUT_S,
     Attempt,
     Close,
     Connect,
@@ -43,9 +45,6 @@ if TYPE_CHECKING:
 __all__ = ["AsyncClient", "Client"]
 
 Answer = TypeVar("Answer")
-
-TIMEOUT_S: Final = 10.0
-MAX_IDLE: Final = 4
 
 
 def __getattr__(name: str) -> object:

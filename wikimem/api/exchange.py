@@ -19,7 +19,8 @@ from typing import Any, Final, Generic, TypeVar
 from wikimem.api.http_wire import EventReader, ResponseReader, decode_answer, encode_request
 from wikimem.api.protocol import Event
 from wikimem.api.requests import Prepared
-from wikimem.errors import Busy, ConfigError, DeniedError, InvalidInput, NotRunning, TryAgain, Unreachable
+from wikimem.errors import Busy, DeniedError, InvalidInput, NotRunning, TryAgain, Unreachable
+from wikimem.places import check_socket_length
 
 Connection = TypeVar("Connection")
 """Whatever the transport calls a connection."""
@@ -30,9 +31,9 @@ LONGEST_DELAY_S: Final = 0.25
 SILENCE_S: Final = 45.0
 """An event stream that is silent for longer (three missed heartbeats) is dead."""
 
+TIMEOUT_S: Final = 10.0
 MAX_TIMEOUT_S: Final = 86_400.0
-MAX_PATH_BYTES: Final = 107
-"""What the kernel's `sun_path` holds besides its final NUL."""
+MAX_IDLE: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +106,7 @@ class Exchange(Generic[Connection]):
             raise InvalidInput(
                 f"The timeout is {self.timeout_s} s.", hint=f"Give seconds above 0 and below {MAX_TIMEOUT_S:,}."
             )
-        length = len(str(self.socket_path).encode("utf-8", "surrogateescape"))
-        if length > MAX_PATH_BYTES:
-            raise ConfigError(
-                f"The socket's path has {length} bytes, and the kernel takes {MAX_PATH_BYTES}: {self.socket_path}.",
-                hint="Set WIKIMEM_SOCKET or XDG_RUNTIME_DIR to a shorter path.",
-            )
+        check_socket_length(self.socket_path)
 
     def attempt(self, prepared: Prepared[Any]) -> "Attempt[Connection]":
         """Return the state of one call, to be planned and performed.
@@ -276,7 +272,7 @@ class Attempt(Generic[Connection]):
                 hint="Name a vault by `vault=`, its name or path; `socket_path` is the daemon's.",
             )
         return NotRunning(
-            f"No daemon answers on {self.exchange.socket_path}.",
+            f"No daemon answers on {path}.",
             hint="Start it: `wikimem serve --vault NAME|PATH`; as a service: `wikimem service install NAME PATH`.",
         )
 
