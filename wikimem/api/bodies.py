@@ -1,6 +1,7 @@
 """Values as they go over the wire: one function a shape."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from wikimem.api import protocol as p
@@ -13,11 +14,11 @@ if TYPE_CHECKING:
     from wikimem.search.results import Degraded, Dropped, RetrievedItem
     from wikimem.store.history import Version
 
-Warmth = Callable[[str], tuple[float | None, bool]]
+WarmthOf = Callable[[str], tuple[float | None, bool]]
 """An address's temperature in [0, 1], and whether it is pinned."""
 
 
-def item_body(item: RecallItem, warmth: Warmth) -> p.ItemBody:
+def item_body(item: RecallItem, warmth: WarmthOf) -> p.ItemBody:
     """Return an item, or a diary entry in the shape of one."""
     temperature, pinned = warmth(item.address)
     return {
@@ -179,5 +180,4 @@ def change_body(change: Change) -> p.ChangeBody:
 
 def journal_body(entry: JournalEntry) -> dict[str, object]:
     """Return a journal entry with the fields that its line has, in the seed's order."""
-    fields = ("ts", "action", "file", "item", "date", "time", "owner", "source_conv", "detail")
-    return {name: value for name in fields if (value := getattr(entry, name)) is not None}
+    return {name: value for name, value in asdict(entry).items() if value is not None}

@@ -56,11 +56,6 @@ class Call:
         """Whether the parameters travel in the query."""
         return self.method in {"GET", "DELETE"}
 
-    @property
-    def repeatable(self) -> bool:
-        """Whether sending it twice does what sending it once does (a write does so through its key)."""
-        return not self.streams
-
 
 def request_digest(call: Call, params: Mapping[str, Any]) -> str:
     """Return what tells one request from another that comes under the same idempotency key."""

@@ -19,7 +19,6 @@ Answer = TypeVar("Answer")
 
 HOST: Final = "wikimem"
 MAX_HEAD_BYTES: Final = 65_536
-_FALSE_TRUE: Final = ("false", "true")
 
 
 def encode_request(prepared: Prepared[Any], *, last_event_id: str | None = None) -> bytes:
@@ -53,7 +52,7 @@ def _json_bytes(prepared: Prepared[Any]) -> bytes:
 
 def _query_text(value: object) -> str:
     if isinstance(value, bool):
-        return _FALSE_TRUE[value]
+        return "true" if value else "false"
     text = str(value)
     try:
         text.encode()

@@ -122,13 +122,14 @@ def _header_parameters(call: Call) -> list[Schema]:
 def _query_parameters(params: type) -> list[Schema]:
     required: frozenset[str] = params.__required_keys__  # type: ignore[attr-defined]
     return [
-        {"name": name, "in": "query", "required": name in required, "schema": _parameter(params, name, bare_type(hint))}
+        {
+            "name": name,
+            "in": "query",
+            "required": name in required,
+            "schema": _schema(bare_type(hint), {}) | _bounds(params, name),
+        }
         for name, hint in get_type_hints(params, include_extras=True).items()
     ]
-
-
-def _parameter(params: type, name: str, kind: object) -> Schema:
-    return _schema(kind, {}) | _bounds(params, name)
 
 
 def _bounds(params: type, name: str) -> Schema:

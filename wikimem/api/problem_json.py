@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Final, cast
 
 from wikimem.api.protocol import Problem
-from wikimem.errors import Conflict, StorageError, Unreachable, WikimemError
+from wikimem.errors import Conflict, Unreachable, WikimemError
 
 CONTENT_TYPE: Final = "application/problem+json"
 MAX_DETAIL_CHARS: Final = 1_000
@@ -56,6 +56,4 @@ def error_of(status: int, body: Mapping[str, object]) -> WikimemError:
     if kind is Conflict:
         theirs, yours, current = (cast("str | None", body.get(name)) for name in ("theirs", "yours", "current_hash"))
         return Conflict(detail, theirs=theirs, yours=yours, current_hash=current, hint=hint)
-    if issubclass(kind, StorageError):
-        return kind(detail, hint=hint)
     return kind(detail, hint=hint)

@@ -32,7 +32,6 @@ _LONGEST_WAIT_S = 600.0
 """An endpoint that asks to be left alone is waited for so long."""
 _BAR = 24
 _SHOWN = 10
-_INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +59,7 @@ class View:
 @click.option("--yes", is_flag=True, help="Do not ask what --reset costs.")
 @vault_option
 @json_option
-@click.pass_context
-def embed(ctx: click.Context, *, reset: bool, yes: bool, vault: str | None, as_json: bool) -> None:
+def embed(*, reset: bool, yes: bool, vault: str | None, as_json: bool) -> None:
     """Make the vectors that are missing, and try again those that failed.
 
     A running daemon does this by itself; the command shows how far it is. Ctrl-C ends the command: a daemon goes on,
@@ -79,7 +77,7 @@ def embed(ctx: click.Context, *, reset: bool, yes: bool, vault: str | None, as_j
     except KeyboardInterrupt:
         daemon = work is _through_daemon
         note("stopped; " + ("the daemon goes on: `wikimem status`" if daemon else "run it again to continue"))
-        ctx.exit(_INTERRUPTED)
+        raise click.Abort from None
     if as_json:
         print_json(asdict(last))
     else:
