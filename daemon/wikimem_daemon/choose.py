@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from wikimem_daemon.disk import FAT_RACY_NS, RACY_NS
+from wikimem.store.stamps import FAT_RACY_NS, RACY_NS
 from wikimem_daemon.polling import polling_watcher
 from wikimem_daemon.watcher import CannotWatch, Watcher
 

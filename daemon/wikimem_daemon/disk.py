@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-from wikimem.store.files import Stamp, stamp_of
+from wikimem.store.stamps import RACY_NS, Stamp, stamp_is_racy, stamp_of
 
 _CHUNK = 1 << 20
 
@@ -94,10 +94,6 @@ class DiskView(Protocol):
 
     def target(self, path: str) -> Target:
         """Say where the symlink at `path` leads."""
-
-
-RACY_NS = 2_000_000_000
-FAT_RACY_NS = 4_000_000_000  # FAT counts in steps of two seconds
 
 
 class Disk:
@@ -194,8 +190,7 @@ class Disk:
         data = _read_all(descriptor, stamp.size)
         if stamp_of(os.fstat(descriptor)) != stamp or len(data) != stamp.size:
             return Look(Kind.UNSTEADY)
-        # A clock that was set back leaves stamps of the future: those prove nothing either.
-        racy = stamp.ctime_ns > read_at_ns - self._racy_ns
+        racy = stamp_is_racy(stamp, read_at_ns, racy_ns=self._racy_ns)
         return Look(Kind.TEXT, data, stamp, racy=racy, names=before.st_nlink)
 
     def _at(self, path: str) -> str:

@@ -239,10 +239,6 @@ class Feed:
         """Call `listener(change, cursor)` on the loop for every change."""
         self._listeners.append(listener)
 
-    def unlisten(self, listener: Callable[[Change, str], None]) -> None:
-        """Stop calling it."""
-        self._listeners.remove(listener)
-
     def close(self) -> None:
         """End every subscription."""
         for subscription in list(self._subscriptions):

@@ -36,7 +36,6 @@ class Housekeeping:
     lock: asyncio.Lock
     builder: Builder = field(default_factory=ChildBuilder)
     _tasks: "list[asyncio.Task[None]]" = field(default_factory=list)
-    _merges: int = 0
 
     def begin(self, *more: Awaitable[None]) -> None:
         """Start the loops, and others that are given."""
@@ -59,7 +58,6 @@ class Housekeeping:
     async def merge(self, *, settled: bool = False) -> None:
         """Bring the index's arrays up to its texts, in a thread, with `settled` whether it is due or not."""
         await asyncio.to_thread(self.index.merge, self.builder, settled=settled)
-        self._merges += 1
 
     async def build(self) -> None:
         """Build the index's arrays anew, in a child process."""

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from wikimem.store.stamps import FAT_RACY_NS
 from wikimem_daemon.comparing import ComparingWatcher, Tell
-from wikimem_daemon.disk import FAT_RACY_NS
 
 Sight = tuple[int, int, int, int, int]
 

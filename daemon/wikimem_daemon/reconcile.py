@@ -267,10 +267,6 @@ class Reconciler:
         """Call `callback(change, cursor)` on the loop for every change. `feed.subscribe()` gives a queue instead."""
         self.feed.listen(callback)
 
-    def unsubscribe(self, callback: Callable[[Change, str], None]) -> None:
-        """Stop calling it."""
-        self.feed.unlisten(callback)
-
     # ---------------------------------------------------------------- status
 
     async def verify(self) -> None:

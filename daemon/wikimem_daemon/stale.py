@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from wikimem.pages.page import Page
 from wikimem.store.history import History
-from wikimem.store.stale_buffers import Gone, StaleBuffer, find_stale_buffers
+from wikimem.store.stale_buffers import Gone, StaleBuffer, find_stale_buffer
 from wikimem.store.state import State
 from wikimem.store.writelog import WriteLog
 from wikimem.text.problems import Problem
@@ -53,7 +53,8 @@ class StaleBuffers:
         """Find which texts were undone by somebody who had not seen them. Raises `HistoryUnavailable`."""
         now = self._now()
         for one in undone:
-            for report in find_stale_buffers([one.gone], self._log, self._history, now=now):
+            report = find_stale_buffer(one.gone, self._log, self._history, now=now)
+            if report is not None:
                 _log.warning("%s; to undo that: %s", report.message, report.command, extra={"event": "stale-buffer"})
                 until = (now + LISTED).isoformat(timespec="seconds")
                 self._listed[one.gone.address, one.gone.hash] = _Listed(one.path, one.gone.hash, report, until)

@@ -13,7 +13,7 @@ from wikimem.pages.edits import EMPTY_COMMENT
 from wikimem.pages.items import RecallItem
 from wikimem.pages.layout import Layout
 from wikimem.pages.parts import heading_name
-from wikimem.pages.reading import has_git_markers, read_page
+from wikimem.pages.reading import git_marker_line, read_page
 from wikimem.pages.wiki import clean_content, put_item, read_wiki_page, remove_item
 from wikimem.text.document import Document
 from wikimem.text.frontmatter import find_frontmatter
@@ -48,7 +48,7 @@ def test_reading_never_raises_and_hands_out_proper_text(data: bytes) -> None:
                 assert "\x00" not in one.content
                 assert "\r" not in one.content
                 assert one.content == one.content.strip()
-    has_git_markers(data)
+    git_marker_line(data)
 
 
 @given(files(), bodies(max_lines=4), files(), st.booleans())

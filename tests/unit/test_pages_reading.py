@@ -3,7 +3,7 @@
 import pytest
 
 from wikimem.pages.layout import Layout
-from wikimem.pages.reading import git_marker_line, has_git_markers, read_page, too_large_page
+from wikimem.pages.reading import git_marker_line, read_page, too_large_page
 
 CONFLICT = b"<<<<<<< HEAD\none\n=======\ntwo\n>>>>>>> main\n"
 
@@ -44,4 +44,3 @@ def test_a_file_over_the_limit_is_one_problem() -> None:
 )
 def test_git_markers_count_in_order_and_outside_fences(data: bytes, line: int | None) -> None:
     assert git_marker_line(data) == line
-    assert has_git_markers(data) is (line is not None)

@@ -66,13 +66,11 @@ def conflict_copy_problem() -> Problem:
     )
 
 
-def has_git_markers(data: bytes) -> bool:
-    """Tell whether an unresolved git merge stands in the file: the three marks in order, not shown as code."""
-    return git_marker_line(data) is not None
-
-
 def git_marker_line(data: bytes) -> int | None:
-    """Return the line of the first conflict mark, or None. A conflict that starts inside a fence is an example."""
+    """Return the line of the first conflict mark of an unresolved git merge, or None.
+
+    Its three marks stand in order; a conflict that starts inside a fence is an example.
+    """
     if b"<<<<<<<" not in data or b">>>>>>>" not in data:
         return None
     buffer = flatten_line_ends(data)

@@ -25,14 +25,6 @@ CREATE TABLE IF NOT EXISTS manifest_gone (
 
 
 @dataclass(frozen=True, slots=True)
-class ItemKey:
-    """What names an item inside its file."""
-
-    name: str
-    ordinal: int
-
-
-@dataclass(frozen=True, slots=True)
 class FileEntry:
     """One file as it was last read. `settled`: the stamp proves the bytes; `ids` are the items' ids by key."""
 

@@ -4,12 +4,11 @@ From the disk it looks like a deletion. What gives it away is that the save puts
 before the agent's write.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from wikimem.store.history import History, PriorText
-from wikimem.store.writelog import NotedWrite, WriteLog
+from wikimem.store.writelog import NotedWrite, WriteLog, WrittenText
 
 FRESH = timedelta(hours=1)
 
@@ -34,26 +33,21 @@ class StaleBuffer:
     command: str
 
 
-def find_stale_buffers(gone: Iterable[Gone], log: WriteLog, history: History, *, now: datetime) -> list[StaleBuffer]:
-    """Return a report for every text that was written here within the hour and whose save on disk undid that write.
+def find_stale_buffer(gone: Gone, log: WriteLog, history: History, *, now: datetime) -> StaleBuffer | None:
+    """Return a report if the text was written here within the hour and the save on disk undid just that write.
 
-    The text is put into the history first if it is not there yet.
+    The text is put into the history first if it is not there yet. Raises `HistoryUnavailable`.
     """
     oldest = (now - FRESH).isoformat(timespec="seconds")
-    found: list[StaleBuffer] = []
-    for one in gone:
-        write = log.last_at(one.address)
-        if write is None or write.text is None or write.ts < oldest:
-            continue
-        if write.text.hash == one.hash and write.prior_hash == one.now_hash:
-            found.append(_report(write, history, now))
-    return found
+    write = log.last_at(gone.address)
+    if write is None or write.text is None or write.ts < oldest:
+        return None
+    if write.text.hash != gone.hash or write.prior_hash != gone.now_hash:
+        return None
+    return _report(write, write.text, history, now)
 
 
-def _report(write: NotedWrite, history: History, now: datetime) -> StaleBuffer:
-    text = write.text
-    if text is None:
-        raise ValueError("a write without a text cannot have been undone")
+def _report(write: NotedWrite, text: WrittenText, history: History, now: datetime) -> StaleBuffer:
     version = history.find(write.address, text.hash)
     if version is None:
         prior = PriorText(

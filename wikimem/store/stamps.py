@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 
 RACY_NS = 2_000_000_000
-RACY_FAT_NS = 4_000_000_000
+FAT_RACY_NS = 4_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,8 @@ def stamp_is_racy(stamp: Stamp, read_at_ns: int, *, racy_ns: int = RACY_NS) -> b
     """Say whether a later write could have left this stamp unchanged.
 
     Before kernel 6.13, and on many file systems still, stamps move in steps of up to 10 ms (FAT: 2 s, so pass
-    `RACY_FAT_NS`): a file that changed just before it was read may change again under one stamp. `ctime` counts,
-    because `utimes` sets the other one back.
+    `FAT_RACY_NS`): a file that changed just before it was read may change again under one stamp. `ctime` counts,
+    because `utimes` sets the other one back. A clock that was set back leaves stamps of the future: those prove
+    nothing either.
     """
     return stamp.ctime_ns > read_at_ns - racy_ns

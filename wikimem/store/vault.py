@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Literal, Self
@@ -26,7 +26,6 @@ from wikimem.store.kernel import Kernel
 from wikimem.store.localzone import local_zone
 from wikimem.store.merged import merged_journal
 from wikimem.store.recovery import Recovered
-from wikimem.store.stale_buffers import Gone, StaleBuffer, find_stale_buffers
 from wikimem.store.state import State
 from wikimem.store.steps import step
 from wikimem.store.upkeep import SCHEMAS, STATE_FILE, Upkeep, derived_in_state
@@ -327,10 +326,6 @@ class MemoryStore:
         own = self.journal.tail(count) if self.journal is not None else []
         has_state = (self.state_dir / STATE_FILE).exists()
         return merged_journal(own, self.state if has_state else None, count)
-
-    def stale_buffers(self, gone: Iterable[Gone]) -> list[StaleBuffer]:
-        """Return which of the texts that a save on disk removed were written here just before."""
-        return find_stale_buffers(gone, self._upkeep.write_log, self.history, now=self.writer.now())
 
     def purge_history(
         self, *, address: str | None = None, containing: str | None = None, everything: bool = False
