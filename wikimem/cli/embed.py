@@ -7,14 +7,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
 from wikimem.cli.connection import answers, daemon_client, settings_for
+from wikimem.cli.embed_view import View, progress_bar, tell
 from wikimem.cli.options import json_option, vault_option
-from wikimem.cli.output import note, print_json, print_text
+from wikimem.cli.output import note, print_json
 from wikimem.config import Settings, require_vault
 from wikimem.config_endpoint import embeddings_key, shown_address
 from wikimem.errors import ConfigError, UsageError, WikimemError
@@ -30,28 +31,6 @@ _PATIENCE_S = 15.0
 _RATE_LIMITED = "embeddings-rate-limited"
 _LONGEST_WAIT_S = 600.0
 """An endpoint that asks to be left alone is waited for so long."""
-_BAR = 24
-_SHOWN = 10
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """One look at the work. `failed` names texts that the endpoint does not take, with the reason."""
-
-    state: str
-    count: int
-    pending: int
-    sent: int
-    tokens: int
-    rate: float
-    eta_s: float | None
-    model: str
-    detail: str
-    hint: str
-    reset_cost: int
-    failed: tuple[str, ...] = ()
-    retry_in_s: float | None = None
-    rate_limited: bool = False
 
 
 @click.command()
@@ -81,7 +60,7 @@ def embed(*, reset: bool, yes: bool, vault: str | None, as_json: bool) -> None:
     if as_json:
         print_json(asdict(last))
     else:
-        _tell(last)
+        tell(last)
 
 
 def _agreed(settings: Settings, cost: int, *, yes: bool) -> bool:
@@ -106,7 +85,7 @@ def _through_daemon(settings: Settings, agreed: Callable[[int], bool]) -> View:
         hint = "restart it: what is sent now would be paid for with the model before"
         raise WikimemError(f"the daemon works with {used or 'no model'}, the configuration says {chosen}", hint=hint)
     client.embed(reset=agreed(client.status()["vectors"].get("reset_cost", 0)))
-    with _bar() as draw:
+    with progress_bar() as draw:
         return _watch(lambda: _daemon_view(client), draw, lambda: time.sleep(_PAUSE_S))
 
 
@@ -160,7 +139,7 @@ def _here(settings: Settings, agreed: Callable[[int], bool]) -> View:
         if agreed(sync.progress.cost_of_reset):
             sync.reset()
         try:
-            with _bar() as draw, _stopped_by_signals(stop):
+            with progress_bar() as draw, _stopped_by_signals(stop):
                 _watch(lambda: _local_view(sync.progress), draw, lambda: _step(parts, stop))
         finally:
             sync.commit()
@@ -233,7 +212,7 @@ def _local_view(now: "Progress") -> View:
     )
 
 
-# ---------------------------------------------------------------------- display
+# ------------------------------------------------------------------------ both
 
 
 def _watch(look: Callable[[], View], draw: Callable[[View], None], go_on: Callable[[], None]) -> View:
@@ -253,52 +232,3 @@ def _watch(look: Callable[[], View], draw: Callable[[View], None], go_on: Callab
         elif time.monotonic() - moved_at > _PATIENCE_S:
             raise WikimemError(f"{view.pending:,} texts have no vector: {view.detail}", hint=view.hint)
         go_on()
-
-
-@contextlib.contextmanager
-def _bar() -> Iterator[Callable[[View], None]]:
-    """Give what draws the bar: on a terminal only, and gone when it is over."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-
-    def draw(view: View) -> None:
-        click.echo(f"\r\x1b[K{bar_line(view)}", err=True, nl=False)
-
-    try:
-        yield draw
-    finally:
-        click.echo("\r\x1b[K", err=True, nl=False)
-
-
-def bar_line(view: View) -> str:
-    """Return one line that says how far it is, how fast, what it cost so far and how long it will take."""
-    total = view.count + view.pending
-    filled = _BAR * view.count // total if total else _BAR
-    parts = [f"[{'#' * filled}{'.' * (_BAR - filled)}] {view.count:,}/{total:,}"]
-    if view.rate:
-        parts.append(f"{view.rate:.3g}/s")
-    if view.eta_s is not None:
-        parts.append(f"{_duration(view.eta_s)} left")
-    parts.append(f"{view.sent:,} sent")
-    if view.tokens:
-        parts.append(f"{view.tokens:,} tokens")
-    if view.state == "failing":
-        left = f", {_duration(view.retry_in_s)}" if view.retry_in_s else ""
-        parts.append(f"waiting for the endpoint{left}")
-    return "  ".join(parts)
-
-
-def _duration(seconds: float) -> str:
-    minutes, left = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {left:02} s" if minutes else f"{left} s"
-
-
-def _tell(view: View) -> None:
-    cost = f"; {view.sent:,} sent" + (f", {view.tokens:,} tokens" if view.tokens else "") if view.sent else ""
-    print_text(f"{view.count:,} items have vectors of {view.model}{cost}")
-    for line in view.failed[:_SHOWN]:
-        print_text(f"not taken by the endpoint: {line}")
-    if len(view.failed) > _SHOWN:
-        print_text(f"... and {len(view.failed) - _SHOWN} more")
