@@ -19,6 +19,9 @@ from wikimem.errors import WikimemError
 
 ROOT = Path(__file__).parents[1]
 PATIENCE_S = 20.0
+WIKIMEM = (sys.executable, "-c", "from wikimem.cli import main; main()")
+"""The command, as the interpreter that runs the tests has it."""
+
 JSON = {"Content-Type": "application/json"}
 
 

@@ -5,7 +5,6 @@ import itertools
 import json
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.embedding import KEY, NOTES, Endpoint, configure, running
-from tests.serving import Served, serving, wait_until
+from tests.serving import WIKIMEM, Served, serving, wait_until
 from wikimem.cache.files import VectorFiles
-from wikimem.cli.embed import View, bar_line
+from wikimem.cli.embed_view import View, bar_line
 from wikimem.errors import WikimemError
 
 
@@ -34,9 +33,8 @@ def served(tmp_path: Path, endpoint: Endpoint) -> Iterator[Served]:
 
 
 def command(served: Served, *arguments: str) -> "subprocess.Popen[str]":
-    code = "from wikimem.cli import main; main()"
     return subprocess.Popen(
-        [sys.executable, "-c", code, *arguments, "--vault", "v"],
+        [*WIKIMEM, *arguments, "--vault", "v"],
         env=served.env,
         cwd=served.base,
         stdin=subprocess.DEVNULL,

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from tests.serving import Served, serving
+from tests.serving import WIKIMEM, Served, serving
 from wikimem.config import load
 from wikimem.hook_session import KEPT_S, MOST_FILES, MOST_KEYS, GivenKeys
 
-HOOK = [sys.executable, "-c", "from wikimem.cli import main; main()", "hook"]
+HOOK = [*WIKIMEM, "hook"]
 
 
 @pytest.fixture(scope="module")

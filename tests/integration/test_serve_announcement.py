@@ -2,14 +2,13 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
 import pytest
 
-from tests.serving import PATIENCE_S, Served, serving
+from tests.serving import PATIENCE_S, WIKIMEM, Served, serving
 
 LINES = 4
 
@@ -22,7 +21,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
 
 
 def serve(served: Served, stdout: int | IO[bytes]) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-c", "from wikimem.cli import main; main()", "serve", "--vault", "vault"]
+    command = [*WIKIMEM, "serve", "--vault", "vault"]
     with (served.base / "log").open("ab") as log:
         return subprocess.Popen(
             command, env=served.env, cwd=served.base, stdin=subprocess.DEVNULL, stdout=stdout, stderr=log
