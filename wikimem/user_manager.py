@@ -31,19 +31,18 @@ Run = Callable[[Sequence[str]], Ran]
 
 @dataclass(frozen=True, slots=True)
 class UnitState:
-    """One unit as `systemctl show` tells it. `load` is `not-found` for a unit that is not installed."""
+    """One unit as `systemctl show` tells it, or with its name alone what is known where nobody tells."""
 
     unit: str
-    load: str
-    active: str
-    sub: str
-    result: str
-    enabled: str
-    main_pid: int
-    restarts: int
-    exit_status: int
-    status_text: str
-    invocation: str
+    active: str = "unknown"
+    sub: str = ""
+    result: str = ""
+    enabled: str = ""
+    main_pid: int = 0
+    restarts: int = 0
+    exit_status: int = 0
+    status_text: str = ""
+    invocation: str = ""
 
     @property
     def failed(self) -> bool:
@@ -153,16 +152,13 @@ def tell(*words: str, run: Run = run) -> None:
 
 def unit_state(unit: str, *, run: Run = run) -> UnitState | None:
     """Return the unit's state; None when no manager answers."""
-    wanted = (
-        "LoadState,ActiveState,SubState,Result,UnitFileState,MainPID,NRestarts,ExecMainStatus,StatusText,InvocationID"
-    )
+    wanted = "ActiveState,SubState,Result,UnitFileState,MainPID,NRestarts,ExecMainStatus,StatusText,InvocationID"
     answer = systemctl("show", unit, "-p", wanted, run=run)
     if answer.status != 0:
         return None
     found = dict(line.split("=", 1) for line in answer.out.splitlines() if "=" in line)
     return UnitState(
         unit=unit,
-        load=found.get("LoadState", ""),
         active=found.get("ActiveState", ""),
         sub=found.get("SubState", ""),
         result=found.get("Result", ""),
@@ -186,9 +182,9 @@ def start_socket(name: str, *, run: Run = run) -> bool:
     return systemctl("start", socket_of(name), run=run).status == 0
 
 
-def restart_socket(name: str, *, run: Run = run) -> bool:
+def restart_socket(name: str) -> bool:
     """Have systemd make the socket's file anew. The daemon is restarted with it."""
-    return systemctl("restart", socket_of(name), run=run).status == 0
+    return systemctl("restart", socket_of(name)).status == 0
 
 
 def not_running(name: str, *, run: Run = run) -> NotRunning | None:

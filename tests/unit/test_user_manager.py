@@ -9,8 +9,8 @@ from wikimem.errors import NotRunning, Unreachable
 from wikimem.user_manager import Ran
 
 DONE = Ran(0, "", "")
-FAILED = "LoadState=loaded\nActiveState=failed\nSubState=failed\nResult=exit-code\nExecMainStatus=1\nNRestarts=5\n"
-RUNNING = "LoadState=loaded\nActiveState=active\nSubState=running\nResult=success\nMainPID=77\nStatusText=a=b\n"
+FAILED = "ActiveState=failed\nSubState=failed\nResult=exit-code\nExecMainStatus=1\nNRestarts=5\n"
+RUNNING = "ActiveState=active\nSubState=running\nResult=success\nMainPID=77\nStatusText=a=b\n"
 
 
 class Commands:
@@ -49,7 +49,7 @@ def test_a_failed_service_comes_with_its_last_line_and_the_way_out() -> None:
 
 
 def test_a_failed_socket_is_found_behind_a_service_that_is_only_dead() -> None:
-    dead = Ran(0, "LoadState=loaded\nActiveState=inactive\nSubState=dead\nResult=success\n", "")
+    dead = Ran(0, "ActiveState=inactive\nSubState=dead\nResult=success\n", "")
     failed = user_manager.failed_unit(
         "notes", run=Commands({"show wikimem@notes.socket": Ran(0, FAILED, ""), "show": dead})
     )
@@ -166,7 +166,7 @@ def test_the_last_words_are_those_of_the_last_process_not_of_one_whose_fault_was
     ],
 )
 def test_who_finds_nobody_is_told_what_systemd_knows(service: str, listening: str, said: str, hint: str) -> None:
-    shown = "LoadState=loaded\nActiveState={}\n"
+    shown = "ActiveState={}\n"
     answers = {
         "show wikimem@notes.service": Ran(0, shown.format(service), ""),
         "show wikimem@notes.socket": Ran(0, shown.format(listening), ""),

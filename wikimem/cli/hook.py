@@ -17,6 +17,7 @@ import click
 from wikimem.cli.connection import answers, daemon_client, not_running, settings_for
 from wikimem.cli.options import json_option, vault_option
 from wikimem.cli.output import note, safe
+from wikimem.cli.program import own_program
 from wikimem.config import Settings, require_vault
 from wikimem.errors import ConfigError, NotFound, TryAgain, UsageError
 from wikimem.hook import BUDGET_TOKENS, MOST_ITEMS, Candidate, HookCall, answer_text, choose, read_call, shown
@@ -177,14 +178,11 @@ def own_command(settings: Settings) -> str:
 
     The bare name only where the PATH leads here by a link: an environment's own folder is on the PATH just now.
     """
-    beside = Path(sys.argv[0]).absolute()
-    if beside.name != "wikimem":
-        beside = Path(sys.executable).with_name("wikimem")
+    beside = own_program() or Path(sys.executable).with_name("wikimem")
     found = shutil.which("wikimem")
     linked = found is not None and Path(found) != beside and Path(found).resolve() == beside.resolve()
     program = "wikimem" if linked or found in {"/usr/bin/wikimem", "/usr/local/bin/wikimem"} else str(beside)
-    vault = settings.called
-    return shlex.join([program, "hook", "--vault", vault])
+    return shlex.join([program, "hook", "--vault", settings.called])
 
 
 def _recall(vault: str | None, budget_tokens: int, *, as_json: bool) -> None:

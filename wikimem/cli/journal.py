@@ -29,13 +29,13 @@ def journal(tail: int, own: bool, vault: str | None, as_json: bool) -> None:
         return
     if not answer["entries"]:
         print_text("nothing has happened yet")
-    print_table([str(entry["ts"]), str(entry["action"]), _target(entry), _rest(entry)] for entry in answer["entries"])
+    print_table([str(entry["ts"]), str(entry["action"]), target_of(entry), _rest(entry)] for entry in answer["entries"])
 
 
-def _target(entry: Mapping[str, object]) -> str:
-    if entry.get("date"):
-        return f"{entry.get('date')}:{entry.get('time')}"
-    return f"{entry.get('file') or ''}:{entry.get('item') or ''}"
+def target_of(entry: Mapping[str, object]) -> str:
+    """Return what a journal entry is about: an address, or a whole file."""
+    names = ("date", "time") if entry.get("date") else ("file", "item")
+    return ":".join(str(entry[name]) for name in names if entry.get(name))
 
 
 def _rest(entry: Mapping[str, object]) -> str:

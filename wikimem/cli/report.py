@@ -9,6 +9,7 @@ import click
 
 from wikimem.api.protocol import MAX_PAGE_LIMIT, LinkStateName, StatusAnswer
 from wikimem.cli.connection import connect, settings_for
+from wikimem.cli.journal import target_of
 from wikimem.cli.options import json_option, vault_option
 from wikimem.cli.output import note_staleness, print_json, print_text
 from wikimem.cli.paging import each_page
@@ -128,14 +129,8 @@ def _links(client: "MemoryClient", state: LinkStateName) -> Section:
 
 def _changes(client: "MemoryClient") -> Section:
     entries = client.journal(tail=_CHANGES)["entries"]
-    rows = tuple((str(one.get("ts", "")), str(one.get("action", "")), _target(one)) for one in reversed(entries))
+    rows = tuple((str(one["ts"]), str(one["action"]), target_of(one)) for one in reversed(entries))
     return Section("Last changes", ("when", "what", "item"), rows)
-
-
-def _target(entry: "object") -> str:
-    fields = dict(entry) if isinstance(entry, dict) else {}
-    known = ("file", "item") if "file" in fields else ("date", "time")
-    return ":".join(str(fields[name]) for name in known if fields.get(name)) or str(fields.get("address", ""))
 
 
 def _write(file: Path, text: str) -> None:

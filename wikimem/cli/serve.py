@@ -8,11 +8,11 @@ import json
 import os
 import shlex
 import sys
-from pathlib import Path
 
 import click
 
 from wikimem.cli.options import vault_option
+from wikimem.cli.program import own_program
 from wikimem.config import Settings, load
 from wikimem.errors import ConfigError
 from wikimem.store.locks import VaultLock, vault_key
@@ -83,11 +83,10 @@ def _announcement(settings: Settings, *, as_json: bool) -> str:
 
 
 def _own_command() -> str:
-    """Return the absolute path of `wikimem`: the other terminal's PATH and working directory are its own."""
-    for program in (Path(sys.argv[0]), Path(sys.executable)):
-        beside = program.absolute().with_name("wikimem")
-        if beside.is_file() and os.access(beside, os.X_OK):
-            return shlex.quote(str(beside))
+    """Return `wikimem` as it is called from anywhere: the other terminal's PATH and working directory are its own."""
+    program = own_program()
+    if program is not None:
+        return shlex.quote(str(program))
     return f"{shlex.quote(sys.executable)} -c 'from wikimem.cli import main; main()'"
 
 

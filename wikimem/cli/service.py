@@ -12,8 +12,10 @@ from wikimem import places, service_install, service_plan, service_remove, user_
 from wikimem.cli.connection import settings_for
 from wikimem.cli.options import json_option
 from wikimem.cli.output import note, print_json, print_table, safe
+from wikimem.cli.reload import tell_reloaded
 from wikimem.errors import NotFound, Unreachable, WikimemError
 from wikimem.service_units import SANDBOX, check_name, service_of, socket_of
+from wikimem.user_manager import UnitState
 
 if TYPE_CHECKING:
     from wikimem.api.client import Client
@@ -104,10 +106,7 @@ def reload(name: str) -> None:
     its status too.
     """
     with _client(name, timeout=30.0) as client:
-        answer = client.reload()
-    click.echo(f"changed: {', '.join(answer['changed'])}" if answer["changed"] else "nothing changed")
-    if answer["restart_needed"]:
-        click.echo(f"in use after a restart: {', '.join(answer['restart_needed'])}")
+        tell_reloaded(client.reload())
 
 
 @service.command()
@@ -175,24 +174,25 @@ def _daemon_says(name: str) -> dict[str, Any]:
 
 
 def _state_of(name: str, env: dict[str, str]) -> dict[str, Any]:
-    state = user_manager.unit_state(service_of(name))
-    socket_state = user_manager.unit_state(socket_of(name))
+    service_unit, socket_unit = service_of(name), socket_of(name)
+    state = user_manager.unit_state(service_unit) or UnitState(service_unit)
+    socket_state = user_manager.unit_state(socket_unit) or UnitState(socket_unit)
     failed = user_manager.failed_unit(name)
     folder = user_manager.units_folder(env)
     return {
         "name": name,
-        "unit": service_of(name),
-        "active": state.active if state else "unknown",
-        "sub": state.sub if state else "",
-        "enabled": state.enabled if state else "",
-        "pid": state.main_pid if state else 0,
-        "restarts": state.restarts if state else 0,
+        "unit": service_unit,
+        "active": state.active,
+        "sub": state.sub,
+        "enabled": state.enabled,
+        "pid": state.main_pid,
+        "restarts": state.restarts,
         # What a process that was stopped had said last says nothing of now.
-        "status": state.status_text if state and state.active != "inactive" else "",
-        "socket": socket_state.active if socket_state else "unknown",
+        "status": state.status_text if state.active != "inactive" else "",
+        "socket": socket_state.active,
         "sandbox": (folder / SANDBOX).is_file(),
         # Only of a running one: a connection to the socket alone would start the daemon.
-        "daemon": _daemon_says(name) if state and state.active == "active" else None,
+        "daemon": _daemon_says(name) if state.active == "active" else None,
         "failed": {"unit": failed.unit, "result": failed.result, "last_line": failed.last_line, "hint": failed.hint}
         if failed
         else None,
