@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wikimem.api.paging import MAX_PAGE_BYTES, page_of
+from wikimem.api.paging import MAX_ANSWER_BYTES, MAX_PAGE_BYTES, fitting, page_of
 from wikimem.errors import InvalidCursor
 
 
@@ -63,3 +63,10 @@ def test_any_token_is_read_or_refused(after: str) -> None:
         page_of(["a", "b"], key=str, limit=1, after=after)
     except InvalidCursor as error:
         assert "next" in error.message  # noqa: PT017 - most texts are refused, a few are tokens
+
+
+def test_an_answer_takes_what_fits_and_at_least_one_entry() -> None:
+    half = MAX_ANSWER_BYTES // 2
+    assert fitting([half, half, 1], lambda size: size) == [half, half]
+    assert fitting([MAX_ANSWER_BYTES + 1, 1], lambda size: size) == [MAX_ANSWER_BYTES + 1]
+    assert fitting([], lambda size: size) == []

@@ -1,4 +1,4 @@
-"""Pages of a list: the opaque `after` token, and a cap on what one page weighs."""
+"""Pages of a list: the opaque `after` token, and a cap on what a page or an answer weighs."""
 
 import base64
 import binascii
@@ -14,6 +14,9 @@ T = TypeVar("T")
 
 MAX_PAGE_BYTES: Final = 2_000_000
 """About; one entry is always given. Dumping more JSON than this at once would hold up every other caller."""
+
+MAX_ANSWER_BYTES: Final = 2 * MAX_PAGE_BYTES
+"""Of an answer that has no pages, or pages of its own."""
 
 
 def page_of(
@@ -38,6 +41,18 @@ def page_of(
             return page, _token(start + len(page), key(page[-1]))
         page.append(entry)
     return page, None
+
+
+def fitting(entries: Iterable[T], weight: Callable[[T], int]) -> list[T]:
+    """Return as many of the first entries as weigh no more than `MAX_ANSWER_BYTES`; one is always given."""
+    kept: list[T] = []
+    weighed = 0
+    for entry in entries:
+        weighed += weight(entry)
+        if kept and weighed > MAX_ANSWER_BYTES:
+            break
+        kept.append(entry)
+    return kept
 
 
 def _from(entries: Iterable[T], key: Callable[[T], str], after: str) -> tuple[Iterator[T], int]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from wikimem.api import bodies
 from wikimem.api import params as q
 from wikimem.api import protocol as p
-from wikimem.api.paging import MAX_PAGE_BYTES, page_of
+from wikimem.api.paging import fitting, page_of
 from wikimem.errors import InvalidCursor, InvalidInput, NotFound
 from wikimem.pages.items import RecallItem
 from wikimem.store.localzone import local_zone
@@ -24,12 +24,9 @@ if TYPE_CHECKING:
     from wikimem.api.warmth import Warmth
     from wikimem.search.edges import Edge
     from wikimem.search.index import MemoryIndex
-    from wikimem.search.results import RetrievedItem
-    from wikimem.store.history import Version
     from wikimem.store.vault import MemoryStore
 
 MAX_HITS: Final = 1_000
-MAX_ANSWER_BYTES: Final = 2 * MAX_PAGE_BYTES
 _ID_DIGITS: Final = 19  # SQLite's integers have 64 bits
 _NEAR_AMONG: Final = 2_000  # a hint is not worth comparing with every name of a large vault
 
@@ -76,7 +73,8 @@ class Reading:
         )
         self.counters.retrieves += 1
         self.counters.embedding_used += found.embedding_used
-        shown, cut = _within_bytes(found.items)
+        shown = fitting(found.items, lambda entry: len(entry.item.content))
+        cut = _cut(len(found.items) - len(shown))
         self._surface([entry.item.address for entry in shown])
         return {
             "items": [bodies.retrieved_body(entry, explain=explain) for entry in shown],
@@ -154,15 +152,8 @@ class Reading:
             limit=min(params["limit"], p.MAX_PAGE_LIMIT),
             temperature=lambda address: self.warmth(address)[0] or 0.0,
         )
-        items: list[p.RelatedItemBody] = []
-        weighed = 0
-        for target in found.items:
-            content = self._content(target.address)
-            weighed += len(content)
-            if items and weighed > MAX_ANSWER_BYTES:
-                break
-            temperature = self.warmth(target.address)[0]
-            items.append(bodies.related_body(target, content, temperature))
+        reached = fitting(((one, self._content(one.address)) for one in found.items), lambda pair: len(pair[1]))
+        items = [bodies.related_body(one, content, self.warmth(one.address)[0]) for one, content in reached]
         self._surface([item["address"] for item in items])
         truncated = found.truncated or len(items) < len(found.items)
         return {"anchor": found.anchor, "items": items, "truncated": truncated, **stamp}
@@ -198,13 +189,7 @@ class Reading:
         if after is not None and not (after.isdecimal() and len(after) < _ID_DIGITS):
             raise InvalidCursor("`after` is not the `next` of a page.", hint="Leave it out to begin at the first page.")
         page = self.store.versions(address, min(params["limit"], p.MAX_PAGE_LIMIT), after)
-        versions: list[Version] = []
-        weighed = 0
-        for version in page.versions:
-            weighed += len(version.content)
-            if versions and weighed > MAX_ANSWER_BYTES:
-                break
-            versions.append(version)
+        versions = fitting(page.versions, lambda version: len(version.content))
         following = page.next if len(versions) == len(page.versions) else str(versions[-1].id)
         shown = [bodies.version_body(version) for version in versions]
         return {"address": address, "versions": shown, "next": following, **stamp}
@@ -261,16 +246,12 @@ class Reading:
         return (edge for edge in self.index.graph.edges("resolved") if edge.source in sources)
 
 
-def _within_bytes(entries: "tuple[RetrievedItem, ...]") -> "tuple[tuple[RetrievedItem, ...], list[p.DegradedPart]]":
-    """Cut an answer that would be too large to send at once, and say so; the first entry is always kept."""
-    weighed = 0
-    for place, entry in enumerate(entries):
-        weighed += len(entry.item.content)
-        if place and weighed > MAX_ANSWER_BYTES:
-            detail = f"{len(entries) - place} more items were left out: the answer would be too large."
-            hint = "Set `budget_tokens`, or a smaller `limit`."
-            return entries[:place], [{"code": "answer-cut", "detail": detail, "hint": hint}]
-    return entries, []
+def _cut(left_out: int) -> list[p.DegradedPart]:
+    """Return what to say of an answer that would be too large to send at once."""
+    if not left_out:
+        return []
+    detail = f"{left_out} more items were left out: the answer would be too large."
+    return [{"code": "answer-cut", "detail": detail, "hint": "Set `budget_tokens`, or a smaller `limit`."}]
 
 
 def _window(days: list[str] | None) -> tuple[str, str] | None:
