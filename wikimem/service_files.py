@@ -7,6 +7,8 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+_PROBE_S = 2.0
+
 
 def read_bytes(file: Path) -> bytes:
     """Return the file's bytes, none for a file that is not there."""
@@ -39,13 +41,13 @@ def _temporary(target: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def listens(path: Path, *, timeout_s: float = 2.0) -> bool:
+def listens(path: Path) -> bool:
     """Whether something accepts connections on the socket.
 
     A full backlog (EAGAIN) is a daemon at work. A missing file, a stale one and a regular file are none.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(timeout_s)
+        probe.settimeout(_PROBE_S)
         try:
             probe.connect(os.fsencode(path))
         except (BlockingIOError, TimeoutError):

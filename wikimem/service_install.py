@@ -18,12 +18,13 @@ def install(plan: Plan, *, env: Mapping[str, str], run: Run = run, say: Say) -> 
     """Carry the plan out and wait until the daemon is ready; raises `WikimemError` when it does not become so."""
     name = plan.instance.name
     before = user_manager.unit_state(service_of(name), run=run)
-    if before is None or before.active != "active":
+    running = before is not None and before.active == "active"
+    if not running:
         _refuse_other_daemon(plan, env=env, run=run)
     changed = _write_units(plan, say)
     user_manager.tell(*plan.commands[0], run=run)
     _require_found(plan, changed, run=run)
-    if before is None or before.active != "active":
+    if not running:
         _take_history_along(plan, say)
     for folder in plan.made:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -31,7 +32,7 @@ def install(plan: Plan, *, env: Mapping[str, str], run: Run = run, say: Say) -> 
         replace_file(plan.config_file, plan.config, new_mode=0o600)
         say(f"added [vaults.{name}] to {plan.config_file}")
     user_manager.tell(*plan.commands[1], run=run)
-    if before is not None and before.active == "active":
+    if running:
         # The new files and, after an upgrade, the new code. Clients wait in the socket's backlog meanwhile.
         if service_units.SOCKET in changed:
             user_manager.tell("restart", socket_of(name), run=run)

@@ -40,20 +40,13 @@ def uninstall(name: str, *, purge: bool, env: Mapping[str, str], run: Run = run,
     systemctl("reset-failed", *units, run=run)
     say(f"removed {service_of(name)} and {socket_of(name)}")
     vault = _forget(name, env, say)
-    with contextlib.suppress(OSError, ConfigError):
-        runtime = places.runtime_folder(env)[0]
-        # systemd removes it with the unit, but not for a unit whose file was gone before us.
-        if not listens(runtime / f"{name}.sock"):
-            (runtime / f"{name}.sock").unlink(missing_ok=True)
-        runtime.rmdir()  # only when it is empty
+    _remove_socket(name, env)
     _clear_state(places.state_home(env), name, vault, purge=purge, say=say)
     own_units = _own_units(env)
     if (own_units / service_units.dropins_of(name)).is_dir():
         say(f"left: {own_units / service_units.dropins_of(name)}, which is your own")
     # Where `systemctl enable` had made its links.
-    for empty in (own_units / "default.target.wants", own_units / "sockets.target.wants", own_units, own_units.parent):
-        with contextlib.suppress(OSError):
-            empty.rmdir()
+    _remove_empty(own_units / "default.target.wants", own_units / "sockets.target.wants", own_units, own_units.parent)
 
 
 def _require_installed(name: str, env: Mapping[str, str]) -> Path:
@@ -110,9 +103,23 @@ def uninstall_steps(name: str, *, purge: bool, env: Mapping[str, str]) -> list[s
 def _remove_shared(folder: Path) -> None:
     for shared in SHARED:
         (folder / shared).unlink(missing_ok=True)
-    for empty in ((folder / service_units.SANDBOX).parent, folder, folder.parent):
+    _remove_empty((folder / service_units.SANDBOX).parent, folder, folder.parent)
+
+
+def _remove_empty(*folders: Path) -> None:
+    """Remove the folders that hold nothing, in this order."""
+    for folder in folders:
         with contextlib.suppress(OSError):
-            empty.rmdir()
+            folder.rmdir()
+
+
+def _remove_socket(name: str, env: Mapping[str, str]) -> None:
+    """Remove the socket that systemd left: it removes it with the unit, but not for a unit whose file was gone."""
+    with contextlib.suppress(OSError, ConfigError):
+        runtime = places.runtime_folder(env)[0]
+        if not listens(runtime / f"{name}.sock"):
+            (runtime / f"{name}.sock").unlink(missing_ok=True)
+        _remove_empty(runtime)
 
 
 def _forget(name: str, env: Mapping[str, str], say: Say) -> Path | None:
@@ -148,9 +155,7 @@ def _clear_state(state: Path, name: str, vault: Path | None, *, purge: bool, say
     if purge:
         shutil.rmtree(kept, ignore_errors=True)
         _remove_locks(state, name, vault)
-    for folder in (kept, state / "locks", state):
-        with contextlib.suppress(OSError):
-            folder.rmdir()
+    _remove_empty(kept, state / "locks", state)
     if kept.exists() and vault is not None and not (state / places.name_of(vault)).exists():
         kept = kept.rename(state / places.name_of(vault))
     if kept.exists():

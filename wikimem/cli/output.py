@@ -44,7 +44,7 @@ def print_line(text: str, *, indent: str = "") -> None:
     click.echo(indent + safe(text).replace("\n", "\\x0a"))
 
 
-def print_table(rows: Iterable[Sequence[str]], *, indent: str = "", gap: str = "  ") -> None:
+def print_table(rows: Iterable[Sequence[str]], *, indent: str = "") -> None:
     """Print rows in columns. The last column is not padded, CJK characters count as two cells."""
     cells = [[safe(cell).replace("\n", " ") for cell in row] for row in rows]
     if not cells:
@@ -52,7 +52,7 @@ def print_table(rows: Iterable[Sequence[str]], *, indent: str = "", gap: str = "
     widths = [max(cell_width(row[i]) for row in cells if i < len(row)) for i in range(max(map(len, cells)))]
     for row in cells:
         padded = [cell + " " * (widths[i] - cell_width(cell)) for i, cell in enumerate(row[:-1])]
-        click.echo((indent + gap.join([*padded, row[-1]])).rstrip())
+        click.echo((indent + "  ".join([*padded, row[-1]])).rstrip())
 
 
 def cell_width(text: str) -> int:
