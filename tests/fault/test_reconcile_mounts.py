@@ -4,6 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,19 +12,40 @@ import pytest
 from tests.reconciling import codes, living, new_vault, two_notes
 from tests.savers import Gardener
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+needs_mount = pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="mounting needs root, on Linux")
 
 
-@needs_root
-@pytest.mark.skipif(sys.platform != "linux", reason="mount is Linux's here")
+def _mount(kind: str, place: Path) -> None:
+    subprocess.run(["mount", "-t", kind, "none", place], check=True, timeout=20)
+
+
+def _unmount(place: Path) -> None:
+    subprocess.run(["umount", "-l", place], check=False, timeout=20, capture_output=True)
+
+
+def _bind(source: Path, place: Path) -> None:
+    subprocess.run(["mount", "--bind", source, place], check=True, timeout=20)
+
+
+@pytest.fixture
+def ram(tmp_path: Path) -> Iterator[Path]:
+    """A ramfs, which stamps as every file system did before kernel 6.13: a second write may leave no trace in them."""
+    place = tmp_path / "ram"
+    place.mkdir()
+    _mount("ramfs", place)
+    yield place
+    _unmount(place)
+
+
+@needs_mount
 @pytest.mark.parametrize("place", ["wiki", "wiki/sub"])
 def test_a_place_that_is_unmounted_keeps_its_answers(tmp_path: Path, place: str) -> None:
-    async def run(base: Path) -> None:
-        root = new_vault(base)
+    async def run() -> None:
+        root = new_vault(tmp_path)
         (root / place).mkdir(parents=True, exist_ok=True)
         _mount("tmpfs", root / place)
         try:
-            async with living(root, base / "state.db") as life:
+            async with living(root, tmp_path / "state.db") as life:
                 life.write(f"{place}/a.md", "## sea\n\nfirst\n")
                 (address,) = await life.texts()
                 cursor = life.reconciler.cursor()
@@ -39,59 +61,34 @@ def test_a_place_that_is_unmounted_keeps_its_answers(tmp_path: Path, place: str)
         finally:
             _unmount(root / place)
 
-    asyncio.run(run(tmp_path))
+    asyncio.run(run())
 
 
-@needs_root
-@pytest.mark.skipif(sys.platform != "linux", reason="ramfs is Linux's")
+@needs_mount
 @pytest.mark.parametrize("mode", ["inotify", "polling"])
-def test_random_edits_on_coarse_stamps_are_never_missed(tmp_path: Path, mode: str) -> None:
-    """Ramfs stamps as every file system did before kernel 6.13: a second write may leave no trace in them."""
-
-    async def run(base: Path) -> None:
-        async with living(new_vault(base), tmp_path / "state.db", mode=mode) as life:
+def test_random_edits_on_coarse_stamps_are_never_missed(ram: Path, tmp_path: Path, mode: str) -> None:
+    async def run() -> None:
+        async with living(new_vault(ram), tmp_path / "state.db", mode=mode) as life:
             gardener = Gardener(life.root, seed=99, notes=5)
             for number in range(250):
                 what = gardener.step()
                 assert await life.texts() == life.on_disk(), (number, what)
 
-    place = tmp_path / "ram"
-    place.mkdir()
-    _mount("ramfs", place)
-    try:
-        asyncio.run(run(place))
-    finally:
-        _unmount(place)
+    asyncio.run(run())
 
 
-@needs_root
-@pytest.mark.skipif(sys.platform != "linux", reason="ramfs is Linux's")
-def test_a_rewrite_of_the_same_size_in_the_same_tick_is_seen_by_polling(tmp_path: Path) -> None:
-    async def run(base: Path) -> None:
-        async with living(new_vault(base), tmp_path / "state.db", mode="polling") as life:
+@needs_mount
+def test_a_rewrite_of_the_same_size_in_the_same_tick_is_seen_by_polling(ram: Path, tmp_path: Path) -> None:
+    async def run() -> None:
+        async with living(new_vault(ram), tmp_path / "state.db", mode="polling") as life:
             for number in range(100):
                 life.write("wiki/a.md", f"## sea\n\ntext {number:03d}\n")
                 assert await life.texts() == {"a:sea": f"text {number:03d}"}
 
-    place = tmp_path / "ram"
-    place.mkdir()
-    _mount("ramfs", place)
-    try:
-        asyncio.run(run(place))
-    finally:
-        _unmount(place)
+    asyncio.run(run())
 
 
-def _mount(kind: str, place: Path) -> None:
-    subprocess.run(["mount", "-t", kind, "none", place], check=True, timeout=20)
-
-
-def _unmount(place: Path) -> None:
-    subprocess.run(["umount", "-l", place], check=False, timeout=20, capture_output=True)
-
-
-@needs_root
-@pytest.mark.skipif(sys.platform != "linux", reason="mount is Linux's here")
+@needs_mount
 def test_a_folder_that_is_mounted_over_is_seen_though_no_event_tells(tmp_path: Path) -> None:
     async def run() -> None:
         root = new_vault(tmp_path)
@@ -115,8 +112,7 @@ def test_a_folder_that_is_mounted_over_is_seen_though_no_event_tells(tmp_path: P
     asyncio.run(run())
 
 
-@needs_root
-@pytest.mark.skipif(sys.platform != "linux", reason="mount is Linux's here")
+@needs_mount
 def test_a_folder_that_is_bound_twice_is_followed_at_both_places(tmp_path: Path) -> None:
     async def run() -> None:
         root = new_vault(tmp_path)
@@ -136,10 +132,6 @@ def test_a_folder_that_is_bound_twice_is_followed_at_both_places(tmp_path: Path)
                 _unmount(root / "wiki" / name)
 
     asyncio.run(run())
-
-
-def _bind(source: Path, place: Path) -> None:
-    subprocess.run(["mount", "--bind", source, place], check=True, timeout=20)
 
 
 def test_a_place_of_another_kind_below_the_vault_is_polled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,15 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.reconciling import Life, living, new_vault
+from tests.reconciling import Life, codes, living, new_vault
 from wikimem.pages.layout import Layout
-from wikimem_daemon.freshness import Freshness
 
 MARKERS = "## sea\n\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> branch\n"
-
-
-def codes(found: Freshness) -> list[str]:
-    return sorted({one.code for one in found.degraded})
 
 
 async def a_note(life: Life) -> Path:
@@ -54,7 +49,7 @@ def test_a_wiki_folder_that_is_deleted_note_by_note_keeps_its_answers(tmp_path: 
             await a_note(life)
             cursor = life.reconciler.cursor()
             shutil.rmtree(life.root / "wiki")
-            assert codes(await life.fresh(0.25)) == ["missing-folder"]
+            assert codes(await life.fresh(0.25)) == {"missing-folder"}
             await life.after(3600)
             assert life.index.texts() == {"a:sea": "first"}
             assert life.changes(cursor) == []
@@ -69,11 +64,11 @@ def test_a_root_that_is_removed_and_remade_is_followed_and_was_degraded_in_betwe
             await a_note(life)
             shutil.rmtree(root)
             await life.until(lambda: bool(life.reconciler.status().degraded), "the degraded state")
-            assert codes(await life.fresh(0.1)) == ["missing-root"]
+            assert codes(await life.fresh(0.1)) == {"missing-root"}
             assert life.index.texts() == {"a:sea": "first"}
             (root / "wiki").mkdir(parents=True)
             found = await life.fresh(0.1)
-            assert codes(found) == ["missing-root"], "an empty folder in its place is no return"
+            assert codes(found) == {"missing-root"}, "an empty folder in its place is no return"
             life.write("wiki/b.md", "## hill\n\nsecond\n")
             await life.until(lambda: life.index.texts() == {"b:hill": "second"})
             assert (await life.fresh()).fresh
@@ -90,7 +85,7 @@ def test_an_ancestor_that_is_renamed_is_noticed_though_no_event_tells(tmp_path: 
         async with living(root, tmp_path / "state.db") as life:
             await a_note(life)
             (tmp_path / "up").rename(tmp_path / "down")
-            assert codes(await life.fresh(0.1)) == ["missing-root"]
+            assert codes(await life.fresh(0.1)) == {"missing-root"}
             (tmp_path / "down").rename(tmp_path / "up")
             life.write("wiki/a.md", "## sea\n\nsecond\n")
             assert await life.texts() == {"a:sea": "second"}
@@ -116,7 +111,7 @@ def test_a_note_with_git_markers_keeps_its_last_good_items(tmp_path: Path) -> No
             note = await a_note(life)
             note.write_text(MARKERS)
             found = await life.fresh(0.25)
-            assert codes(found) == ["git-markers"]
+            assert codes(found) == {"git-markers"}
             assert "wiki/a.md" in found.degraded[0].detail
             assert life.index.texts() == {"a:sea": "first"}
             ((path, problem),) = life.reconciler.status().problems
@@ -132,7 +127,7 @@ def test_a_new_note_with_git_markers_is_not_served_and_answers_say_that_it_lacks
     async def run() -> None:
         async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
             life.write("wiki/b.md", MARKERS)
-            assert codes(await life.fresh(0.25)) == ["git-markers"]
+            assert codes(await life.fresh(0.25)) == {"git-markers"}
             assert life.index.texts() == {}
 
     asyncio.run(run())
@@ -177,7 +172,7 @@ def test_an_emptied_note_answers_from_its_last_good_text_until_it_is_surely_empt
             cursor = life.reconciler.cursor()
             note.write_bytes(b"")
             found = await life.fresh(0.25)
-            assert codes(found) == ["being-written"]
+            assert codes(found) == {"being-written"}
             assert "wiki/a.md" in found.degraded[0].detail
             assert life.index.texts() == {"a:sea": "first"}
             await life.after(2.1)
@@ -212,7 +207,7 @@ def test_a_writer_that_stays_open_gives_the_last_good_text_and_later_what_stands
             with note.open("wb", buffering=0) as file:
                 file.write(b"## sea\n\nopen\n")
                 found = await life.fresh(0.25)
-                assert codes(found) == ["being-written"]
+                assert codes(found) == {"being-written"}
                 assert life.index.texts() == {"a:sea": "first"}
                 await life.after(2.1)
                 assert await life.texts() == {"a:sea": "open"}
@@ -231,7 +226,7 @@ def test_a_writer_that_renames_what_it_still_writes_is_waited_for(tmp_path: Path
             with temporary.open("wb", buffering=0) as file:
                 file.write(b"## sea\n\nhal")
                 temporary.replace(note)
-                assert codes(await life.fresh(0.2)) == ["being-written"]
+                assert codes(await life.fresh(0.2)) == {"being-written"}
                 assert life.index.texts() == {"a:sea": "first"}
                 file.write(b"f and half\n")
             assert await life.texts() == {"a:sea": "half and half"}

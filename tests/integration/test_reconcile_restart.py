@@ -4,30 +4,45 @@ import asyncio
 import shutil
 from pathlib import Path
 
+import pytest
+
 from tests.reconciling import living, new_vault
 from wikimem.store.manifest import Manifest
 from wikimem.store.state import State
 
 LONG = "We drove to the sea on Saturday, ate noodles on the pier and came home late in the rain."
+SEA = "## sea\n\nfirst\n"
 
 
-def test_the_first_reading_of_a_vault_is_no_change(tmp_path: Path) -> None:
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return new_vault(tmp_path)
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "state.db"
+
+
+def write_notes(root: Path, count: int) -> None:
+    for number in range(count):
+        (root / f"wiki/n{number}.md").write_text(f"## x\n\ntext {number}\n")
+
+
+def test_the_first_reading_of_a_vault_is_no_change(root: Path, state: Path) -> None:
     async def run() -> None:
-        root = new_vault(tmp_path)
-        (root / "wiki/a.md").write_text("## sea\n\nfirst\n")
-        async with living(root, tmp_path / "state.db") as life:
+        (root / "wiki/a.md").write_text(SEA)
+        async with living(root, state) as life:
             assert life.index.texts() == {"a:sea": "first"}
             first = life.reconciler.cursor()
-        async with living(root, tmp_path / "state.db") as life:
+        async with living(root, state) as life:
             assert life.changes(first) == []
 
     asyncio.run(run())
 
 
-def test_edits_made_while_no_daemon_ran_are_told_with_their_prior_texts(tmp_path: Path) -> None:
+def test_edits_made_while_no_daemon_ran_are_told_with_their_prior_texts(root: Path, state: Path) -> None:
     async def run() -> None:
-        root = new_vault(tmp_path)
-        state = tmp_path / "state.db"
         (root / "wiki/folder/deep").mkdir(parents=True)
         for name in ("edited", "removed", "moved", "same", "folder/deep/gone"):
             (root / f"wiki/{name}.md").write_text(f"## sea\n\n{LONG} {name}\n")
@@ -58,10 +73,8 @@ def test_edits_made_while_no_daemon_ran_are_told_with_their_prior_texts(tmp_path
     asyncio.run(run())
 
 
-def test_ids_stay_over_restarts(tmp_path: Path) -> None:
+def test_ids_stay_over_restarts(root: Path, state: Path) -> None:
     async def run() -> None:
-        root = new_vault(tmp_path)
-        state = tmp_path / "state.db"
         async with living(root, state) as life:
             cursor = life.reconciler.cursor()
             life.write("wiki/a.md", f"## sea\n\n{LONG}\n")
@@ -78,11 +91,9 @@ def test_ids_stay_over_restarts(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def test_a_removal_in_its_grace_at_the_stop_is_told_by_the_next_life(tmp_path: Path) -> None:
+def test_a_removal_in_its_grace_at_the_stop_is_told_by_the_next_life(root: Path, state: Path) -> None:
     async def run() -> None:
-        root = new_vault(tmp_path)
-        state = tmp_path / "state.db"
-        (root / "wiki/a.md").write_text("## sea\n\nfirst\n")
+        (root / "wiki/a.md").write_text(SEA)
         async with living(root, state) as life:
             cursor = life.reconciler.cursor()
             (root / "wiki/a.md").unlink()
@@ -97,16 +108,14 @@ def test_a_removal_in_its_grace_at_the_stop_is_told_by_the_next_life(tmp_path: P
     asyncio.run(run())
 
 
-def test_a_note_that_comes_back_in_the_next_life_was_never_removed(tmp_path: Path) -> None:
+def test_a_note_that_comes_back_in_the_next_life_was_never_removed(root: Path, state: Path) -> None:
     async def run() -> None:
-        root = new_vault(tmp_path)
-        state = tmp_path / "state.db"
-        (root / "wiki/a.md").write_text("## sea\n\nfirst\n")
+        (root / "wiki/a.md").write_text(SEA)
         async with living(root, state) as life:
             cursor = life.reconciler.cursor()
             (root / "wiki/a.md").unlink()
             await life.fresh()
-        (root / "wiki/a.md").write_text("## sea\n\nfirst\n")
+        (root / "wiki/a.md").write_text(SEA)
         async with living(root, state) as life:
             await life.after(60)
             assert life.changes(cursor) == []
@@ -114,12 +123,9 @@ def test_a_note_that_comes_back_in_the_next_life_was_never_removed(tmp_path: Pat
     asyncio.run(run())
 
 
-def test_most_of_the_vault_gone_while_no_daemon_ran_is_held_for_a_minute(tmp_path: Path) -> None:
+def test_most_of_the_vault_gone_while_no_daemon_ran_is_held_for_a_minute(root: Path, state: Path) -> None:
     async def run() -> None:
-        root = new_vault(tmp_path)
-        state = tmp_path / "state.db"
-        for number in range(30):
-            (root / f"wiki/n{number}.md").write_text(f"## x\n\ntext {number}\n")
+        write_notes(root, 30)
         async with living(root, state) as life:
             cursor = life.reconciler.cursor()
         for number in range(29):
@@ -134,11 +140,11 @@ def test_most_of_the_vault_gone_while_no_daemon_ran_is_held_for_a_minute(tmp_pat
     asyncio.run(run())
 
 
-def test_a_folder_that_is_missing_at_the_start_answers_from_what_an_earlier_life_read(tmp_path: Path) -> None:
+def test_a_folder_that_is_missing_at_the_start_answers_from_what_an_earlier_life_read(
+    root: Path, state: Path, tmp_path: Path
+) -> None:
     async def run() -> None:
-        root = new_vault(tmp_path)
-        state = tmp_path / "state.db"
-        (root / "wiki/a.md").write_text("## sea\n\nfirst\n")
+        (root / "wiki/a.md").write_text(SEA)
         async with living(root, state) as life:
             cursor = life.reconciler.cursor()
         (root / "wiki").rename(tmp_path / "away")
@@ -153,11 +159,9 @@ def test_a_folder_that_is_missing_at_the_start_answers_from_what_an_earlier_life
     asyncio.run(run())
 
 
-def test_a_note_with_git_markers_at_the_start_answers_from_its_last_good_text(tmp_path: Path) -> None:
+def test_a_note_with_git_markers_at_the_start_answers_from_its_last_good_text(root: Path, state: Path) -> None:
     async def run() -> None:
-        root = new_vault(tmp_path)
-        state = tmp_path / "state.db"
-        (root / "wiki/a.md").write_text("## sea\n\nfirst\n")
+        (root / "wiki/a.md").write_text(SEA)
         async with living(root, state):
             pass
         (root / "wiki/a.md").write_text("## sea\n\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> b\n")
@@ -168,11 +172,9 @@ def test_a_note_with_git_markers_at_the_start_answers_from_its_last_good_text(tm
     asyncio.run(run())
 
 
-def test_an_idle_life_writes_nothing(tmp_path: Path) -> None:
+def test_an_idle_life_writes_nothing(root: Path, state: Path) -> None:
     async def run() -> None:
-        root = new_vault(tmp_path)
-        state = tmp_path / "state.db"
-        (root / "wiki/a.md").write_text("## sea\n\nfirst\n")
+        (root / "wiki/a.md").write_text(SEA)
         async with living(root, state) as life:
             await life.until(lambda: life.reconciler._saver.idle)
             rows = life.state.query("SELECT total_changes()")
@@ -188,26 +190,23 @@ def test_an_idle_life_writes_nothing(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def test_a_lost_state_is_another_life(tmp_path: Path) -> None:
+def test_a_lost_state_is_another_life(root: Path, state: Path) -> None:
     async def run() -> None:
-        root = new_vault(tmp_path)
-        (root / "wiki/a.md").write_text("## sea\n\nfirst\n")
-        async with living(root, tmp_path / "s" / "state.db") as life:
+        (root / "wiki/a.md").write_text(SEA)
+        async with living(root, state) as life:
             cursor = life.reconciler.cursor()
-        shutil.rmtree(tmp_path / "s")
-        async with living(root, tmp_path / "s" / "state.db") as life:
+        shutil.rmtree(state.parent)
+        async with living(root, state) as life:
             assert life.reconciler.changes_since(cursor).fresh_instance
             assert life.index.texts() == {"a:sea": "first"}
 
     asyncio.run(run())
 
 
-def test_status_and_answers_come_while_a_large_vault_is_still_read(tmp_path: Path) -> None:
+def test_status_and_answers_come_while_a_large_vault_is_still_read(root: Path, state: Path) -> None:
     async def run() -> None:
-        root = new_vault(tmp_path)
-        for number in range(1500):
-            (root / f"wiki/n{number}.md").write_text(f"## x\n\ntext {number}\n")
-        async with living(root, tmp_path / "state.db", wait=False) as life:
+        write_notes(root, 1500)
+        async with living(root, state, wait=False) as life:
             found = await life.fresh(0.0)
             assert (found.partial, found.fresh) == (True, False)
             assert life.reconciler.status().partial
@@ -223,12 +222,10 @@ def test_status_and_answers_come_while_a_large_vault_is_still_read(tmp_path: Pat
     asyncio.run(run())
 
 
-def test_a_request_that_may_wait_gets_the_whole_vault(tmp_path: Path) -> None:
+def test_a_request_that_may_wait_gets_the_whole_vault(root: Path, state: Path) -> None:
     async def run() -> None:
-        root = new_vault(tmp_path)
-        for number in range(300):
-            (root / f"wiki/n{number}.md").write_text(f"## x\n\ntext {number}\n")
-        async with living(root, tmp_path / "state.db", wait=False) as life:
+        write_notes(root, 300)
+        async with living(root, state, wait=False) as life:
             found = await life.fresh(30)
             assert (found.partial, found.fresh) == (False, True)
             assert len(life.index.texts()) == 300
@@ -236,12 +233,9 @@ def test_a_request_that_may_wait_gets_the_whole_vault(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def test_a_stop_while_most_of_the_vault_is_away_does_not_shorten_the_wait(tmp_path: Path) -> None:
+def test_a_stop_while_most_of_the_vault_is_away_does_not_shorten_the_wait(root: Path, state: Path) -> None:
     async def run() -> None:
-        root = new_vault(tmp_path)
-        state = tmp_path / "state.db"
-        for number in range(30):
-            (root / f"wiki/n{number}.md").write_text(f"## x\n\ntext {number}\n")
+        write_notes(root, 30)
         async with living(root, state) as life:
             cursor = life.reconciler.cursor()
             (root / "wiki" / "keep.md").write_text("## y\n\nstays\n")

@@ -1,30 +1,19 @@
 """An editor that had a note open before an agent wrote to it, and saves its old buffer over the agent's text."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from tests.fault.editors import LAYOUT
+from tests.stores import Clock
 from wikimem.pages.items import content_hash
 from wikimem.store.stale_buffers import Gone, StaleBuffer, find_stale_buffer
 from wikimem.store.vault import MemoryStore
 from wikimem.store.writelog import WriteLog
 
 OLD = b"# work\n\n## job\n\nold\n"
-
-
-class Clock:
-    now = datetime(2026, 7, 21, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture

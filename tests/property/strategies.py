@@ -1,6 +1,11 @@
 """The vocabulary of generated notes: what people, editors, sync tools and agents put in a file."""
 
+from hypothesis import assume
 from hypothesis import strategies as st
+
+from wikimem.errors import InvalidContent
+from wikimem.pages.cleaning import clean_content
+from wikimem.text.frontmatter import find_frontmatter
 
 LINES: tuple[bytes, ...] = (
     b"",
@@ -159,3 +164,13 @@ def times() -> st.SearchStrategy[str]:
 def provenance() -> st.SearchStrategy[str | None]:
     """An owner or source value, or none."""
     return st.one_of(st.none(), st.sampled_from(("user:x", "a|b", "--> x", "conv 1")), st.text(max_size=8))
+
+
+def cleaned(content: str, data: bytes = b"") -> str:
+    """Clean content that this file can hold: one that opens properties without closing them takes no `---` line."""
+    assume(not (find_frontmatter(data)[2] and "---" in content))
+    try:
+        return clean_content(content)
+    except InvalidContent:
+        assume(False)
+        raise

@@ -1,29 +1,17 @@
 """A diary entry goes where its time belongs, and nothing else moves."""
 
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.property.strategies import contents, files, provenance, times
-from wikimem.errors import InvalidContent
-from wikimem.pages.cleaning import clean_content
+from tests.property.strategies import cleaned, contents, files, provenance, times
 from wikimem.pages.day import add_entry, day_parts, diary_items, read_day_page
 from wikimem.pages.edits import EMPTY_COMMENT
 from wikimem.pages.items import DiaryItem
 from wikimem.pages.layout import Layout
 from wikimem.text.document import Document
-from wikimem.text.frontmatter import find_frontmatter
 
 DAY = "2026-07-21"
 PATH = f"diary/{DAY}.md"
-
-
-def cleaned(content: str, data: bytes = b"") -> str:
-    assume(not (find_frontmatter(data)[2] and "---" in content))
-    try:
-        return clean_content(content)
-    except InvalidContent:
-        assume(False)
-        raise
 
 
 @given(files(), times(), contents(), provenance())

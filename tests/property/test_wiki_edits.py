@@ -7,7 +7,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.property.strategies import any_bytes, bodies, contents, files, files_with_item, item_names, provenance
+from tests.property.strategies import (
+    any_bytes,
+    bodies,
+    cleaned,
+    contents,
+    files,
+    files_with_item,
+    item_names,
+    provenance,
+)
 from wikimem.errors import InvalidContent, NotFound
 from wikimem.pages.edits import EMPTY_COMMENT
 from wikimem.pages.items import RecallItem
@@ -16,7 +25,6 @@ from wikimem.pages.parts import heading_name
 from wikimem.pages.reading import git_marker_line, read_page
 from wikimem.pages.wiki import clean_content, put_item, read_wiki_page, remove_item
 from wikimem.text.document import Document
-from wikimem.text.frontmatter import find_frontmatter
 from wikimem.text.names import fold_name
 
 LAYOUT = Layout()
@@ -25,16 +33,6 @@ PATH = "wiki/notes.md"
 
 def item(name: str, content: str, owner: str | None = None) -> RecallItem:
     return RecallItem("notes", name, content, owner)
-
-
-def cleaned(content: str, data: bytes = b"") -> str:
-    """Clean content that this file can hold: one that opens properties without closing them takes no `---` line."""
-    assume(not (find_frontmatter(data)[2] and "---" in content))
-    try:
-        return clean_content(content)
-    except InvalidContent:
-        assume(False)
-        raise
 
 
 @given(any_bytes())
