@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -78,6 +78,15 @@ def http(path: Path, method: str, target: str, body: object = None, headers: Map
     sent |= headers or {}
     head = f"{method} {target} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in sent.items())
     return raw(path, head.encode("latin-1") + b"\r\n" + payload)
+
+
+def ran(
+    command: Sequence[str], env: Mapping[str, str], given: str = "", cwd: Path | None = None
+) -> "subprocess.CompletedProcess[str]":
+    """Run a command to its end, with `given` on its standard input."""
+    return subprocess.run(
+        command, env=env, cwd=cwd, input=given, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
 
 
 @dataclass(slots=True)

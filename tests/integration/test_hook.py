@@ -9,11 +9,10 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.serving import WIKIMEM, Served, serving
+from tests.serving import WIKIMEM, Served, ran, serving
 from wikimem.config import load
 from wikimem.hook_session import KEPT_S, MOST_FILES, MOST_KEYS, GivenKeys
 
@@ -33,16 +32,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 def run(served: Served, sent: object, *arguments: str) -> "subprocess.CompletedProcess[str]":
     data = sent if isinstance(sent, str) else json.dumps(sent)
-    return subprocess.run(
-        [*HOOK, *arguments, "--vault", str(served.vault)],
-        env=served.env,
-        cwd=served.base,
-        input=data,
-        capture_output=True,
-        text=True,
-        timeout=20,
-        check=False,
-    )
+    return ran([*HOOK, *arguments, "--vault", str(served.vault)], served.env, data, served.base)
 
 
 def recalled(served: Served, sent: object, *arguments: str) -> str:
@@ -150,15 +140,8 @@ LIGHT = (
 
 
 def run_light(one: Served) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-c", LIGHT, "hook", "--vault", str(one.vault)],
-        env=one.env,
-        input=json.dumps(prompt("sea")),
-        capture_output=True,
-        text=True,
-        timeout=20,
-        check=False,
-    )
+    command = [sys.executable, "-c", LIGHT, "hook", "--vault", str(one.vault)]
+    return ran(command, one.env, json.dumps(prompt("sea")))
 
 
 def test_a_prompt_imports_nothing_heavy(served: Served) -> None:
@@ -272,15 +255,8 @@ def test_a_word_of_a_megabyte_does_not_fill_the_prompt(served: Served) -> None:
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-"])
 def test_a_closed_stream_is_told_in_words(served: Served, closed: str) -> None:
-    done = subprocess.run(
-        ["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *HOOK, "--vault", str(served.vault)],
-        env=served.env,
-        input=json.dumps(prompt("sea")),
-        capture_output=True,
-        text=True,
-        timeout=20,
-        check=False,
-    )
+    command = ["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *HOOK, "--vault", str(served.vault)]
+    done = ran(command, served.env, json.dumps(prompt("sea")))
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr == "wikimem: nothing is recalled: standard input and output must be open\n"
 
@@ -322,164 +298,3 @@ def test_a_link_in_place_of_the_file_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="symbolic"):
         given_to(tmp_path / "hook", "one", "1" * 16)
     assert other.read_text(encoding="ascii") == "mine\n"
-
-
-def installing(
-    served: Served, *arguments: str, verb: str = "install", **env: str
-) -> "subprocess.CompletedProcess[str]":
-    vault = ["--vault", str(served.vault)] if verb == "install" else []
-    return subprocess.run(
-        [*HOOK, verb, *arguments, *vault],
-        env={**served.env, **env},
-        capture_output=True,
-        text=True,
-        timeout=20,
-        check=False,
-    )
-
-
-@pytest.mark.parametrize(
-    ("tool", "variable", "file"),
-    [
-        ("claude-code", "CLAUDE_CONFIG_DIR", ".claude/settings.json"),
-        ("codex", "CODEX_HOME", ".codex/hooks.json"),
-        ("gemini", "", ".gemini/settings.json"),
-        ("cursor", "", ".cursor/hooks.json"),
-    ],
-)
-def test_install_shows_the_change_and_makes_it_on_yes(tmp_path: Path, tool: str, variable: str, file: str) -> None:
-    one = outside(tmp_path)
-    settings = one.base / "home" / file
-    shown = installing(one, tool)
-    assert shown.returncode == 0, shown.stderr
-    assert "+++ " in shown.stdout
-    assert not settings.exists()
-    done = installing(one, tool, "--yes")
-    assert done.returncode == 0, done.stderr
-    assert stat.S_IMODE(settings.stat().st_mode) == 0o600
-    added = commands_of(json.loads(settings.read_text(encoding="utf-8")))
-    assert len(added) == (1 if tool == "cursor" else 2)
-    option = " --json" if tool == "gemini" else ""
-    assert all(command.endswith(f"wikimem hook --vault {one.vault}{option}") for command in added)
-    again = installing(one, tool, "--yes")
-    assert "already there" in again.stdout
-    assert "otherwise" not in again.stdout
-    assert commands_of(json.loads(settings.read_text(encoding="utf-8"))) == added
-    gone = installing(one, tool, "--yes", verb="uninstall")
-    assert (gone.returncode, gone.stderr) == (0, "")
-    assert "hooks" not in json.loads(settings.read_text(encoding="utf-8"))
-    if variable:
-        elsewhere = one.base / "elsewhere"
-        assert installing(one, tool, "--yes", **{variable: str(elsewhere)}).returncode == 0
-        assert (elsewhere / settings.name).exists()
-
-
-def commands_of(settings: dict[str, Any]) -> list[str]:
-    found = []
-    for entries in settings["hooks"].values():
-        for entry in entries:
-            found += [one["command"] for one in entry.get("hooks", [entry])]
-    return found
-
-
-def test_the_installed_command_is_one_that_runs(served: Served) -> None:
-    assert installing(served, "claude-code", "--yes").returncode == 0
-    settings = json.loads((served.base / "home/.claude/settings.json").read_text(encoding="utf-8"))
-    command = settings["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"]
-    done = subprocess.run(
-        ["/bin/sh", "-c", command],
-        env={**served.env, "PATH": "/usr/bin:/bin"},
-        input=json.dumps(prompt("sea")),
-        capture_output=True,
-        text=True,
-        timeout=20,
-        check=False,
-    )
-    assert "Likes the sea" in done.stdout, done.stderr
-
-
-def test_install_keeps_everything_else_of_the_file_and_its_link_and_mode(tmp_path: Path) -> None:
-    one = outside(tmp_path)
-    kept = one.base / "dotfiles.json"
-    text = '{\r\n\t"model" : "x",\r\n\t"hooks": {"Stop": [ ]},\r\n\t"n": 1.50e3\r\n}'
-    kept.write_bytes(text.encode())
-    kept.chmod(0o640)
-    (one.base / "home/.claude").mkdir()
-    (one.base / "home/.claude/settings.json").symlink_to(kept)
-    done = installing(one, "--yes")
-    assert done.returncode == 0, done.stderr
-    after = kept.read_bytes().decode()
-    assert (one.base / "home/.claude/settings.json").is_symlink()
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o640
-    assert after.startswith('{\r\n\t"model" : "x",\r\n\t"hooks": {"Stop": [ ],\r\n')
-    assert after.endswith('},\r\n\t"n": 1.50e3\r\n}')
-
-
-@pytest.mark.parametrize("text", ["{", "[1]", '{"hooks": []}', '{"hooks": {"SessionStart": {}}}', "// x\n{}"])
-def test_a_file_that_is_not_what_the_tool_reads_is_refused(tmp_path: Path, text: str) -> None:
-    one = outside(tmp_path)
-    file = one.base / "home/.codex/hooks.json"
-    file.parent.mkdir()
-    file.write_text(text, encoding="utf-8")
-    done = installing(one, "codex", "--yes")
-    assert done.returncode == 78
-    assert "nothing was changed" in done.stderr
-    assert file.read_text(encoding="utf-8") == text
-
-
-def test_an_entry_that_a_person_changed_is_left_alone(tmp_path: Path) -> None:
-    one = outside(tmp_path)
-    file = one.base / "home/.cursor/hooks.json"
-    file.parent.mkdir()
-    text = json.dumps({"version": 1, "hooks": {"sessionStart": [{"command": "/x/wikimem hook --budget-tokens 50"}]}})
-    file.write_text(text, encoding="utf-8")
-    done = installing(one, "--yes")
-    assert done.returncode == 0
-    assert done.stdout.splitlines() == [
-        "cursor: already there: sessionStart: /x/wikimem hook --budget-tokens 50",
-        "what is there calls it otherwise; to have it anew, take it out first: `wikimem hook uninstall`",
-    ]
-    assert file.read_text(encoding="utf-8") == text
-
-
-@pytest.mark.parametrize("entry", ['"/x/wikimem hook --vault a"', '"/x/wikimem", "args": ["hook", "--vault", "a"]'])
-def test_what_calls_the_hook_is_known_and_taken_out_and_nothing_else(tmp_path: Path, entry: str) -> None:
-    one = outside(tmp_path)
-    file = one.base / "home/.claude/settings.json"
-    file.parent.mkdir()
-    other = '{"type": "command",  "command": "other wikimem hooks"}'
-    before = f'{{"a": [1,2],\n "hooks": {{"SessionStart": [{{"hooks": [{other}]}}], "Stop": [ ]}}\n}}\n'
-    ours = f'{{"type": "command", "command": {entry}}}'
-    with_ours = before.replace(f"{other}]}}]", f'{other},\n{ours}]}}, {{"matcher": "", "hooks": [{ours}]}}]')
-    file.write_text(with_ours, encoding="utf-8")
-    assert "already there: SessionStart: /x/wikimem hook --vault a" in installing(one, "claude-code").stdout
-    assert "no such call" in installing(one, "--vault", "b", "--yes", verb="uninstall").stdout
-    shown = installing(one, "--vault", "a", verb="uninstall")
-    assert "nothing is changed yet" in shown.stdout
-    assert file.read_text(encoding="utf-8") == with_ours
-    assert installing(one, "--yes", verb="uninstall").returncode == 0
-    assert file.read_text(encoding="utf-8") == before
-    again = installing(one, "--yes", verb="uninstall")
-    assert (again.returncode, again.stdout) == (0, f"claude-code: {file} has no such call of `wikimem hook`\n")
-
-
-def test_a_vault_that_is_not_there_is_not_installed(tmp_path: Path) -> None:
-    """The hook itself is silent: a misspelt vault would never be noticed."""
-    one = outside(tmp_path)
-    done = subprocess.run(
-        [*HOOK, "install", "claude-code", "--yes", "--vault", str(tmp_path / "mispelt")],
-        env=one.env,
-        capture_output=True,
-        text=True,
-        timeout=20,
-        check=False,
-    )
-    assert done.returncode == 78
-    assert "mispelt" in done.stderr
-    assert not (one.base / "home/.claude").exists()
-
-
-def test_without_any_tool_install_says_how_to_name_one(tmp_path: Path) -> None:
-    done = installing(outside(tmp_path))
-    assert done.returncode == 1
-    assert "wikimem hook install claude-code" in done.stderr
