@@ -104,17 +104,9 @@ def load(
     if require:
         require_vault(choice.path, configured=choice.configured)
     travelling = _travelling(choice.path, user.file)
-    vault_file = str(choice.path / VAULT_FILE)
-    origins = {f"{table}.{key.name}": "default" for table, keys in TABLES.items() for key in keys}
-    origins |= dict.fromkeys(travelling, vault_file) | dict.fromkeys(choice.flat, str(user.file))
     flat = {**travelling, **choice.flat}
     layout, layout_origins = _layout(choice.path, flat)
     socket_path, socket_origin = places.socket_file(choice.name, env=env, cwd=cwd)
-    state_origin = "XDG_STATE_HOME" if env.get("XDG_STATE_HOME", "").startswith("/") else "default"
-    origins |= layout_origins
-    origins |= {"path": choice.origin, "socket_path": socket_origin, "state_dir": state_origin}
-    origins["name"] = str(user.file) if choice.configured else "the folder's name and a hash of its real path"
-    origins["config_file"] = "there" if user.file.exists() else "not there; defaults hold"
     return _settings(
         choice,
         flat,
@@ -122,7 +114,7 @@ def load(
         socket_path=socket_path,
         state_root=places.state_home(env),
         config_file=user.file,
-        origins=origins,
+        origins={**_origins(choice, travelling, user.file, env), **layout_origins, "socket_path": socket_origin},
     )
 
 
@@ -141,6 +133,19 @@ def _travelling(root: Path, user_file: Path | None) -> Flat:
         # The folder is closed, not its settings: `require_vault` says so, and a running daemon goes on answering.
         return {}
     return read_vault_tables(root / VAULT_FILE, user_file)
+
+
+def _origins(choice: Choice, travelling: Flat, user_file: Path, env: Mapping[str, str]) -> dict[str, str]:
+    """Return where each setting, and the vault itself, came from; the last of several holds."""
+    return {
+        **{f"{table}.{key.name}": "default" for table, keys in TABLES.items() for key in keys},
+        **dict.fromkeys(travelling, str(choice.path / VAULT_FILE)),
+        **dict.fromkeys(choice.flat, str(user_file)),
+        "path": choice.origin,
+        "name": str(user_file) if choice.configured else "the folder's name and a hash of its real path",
+        "state_dir": "XDG_STATE_HOME" if env.get("XDG_STATE_HOME", "").startswith("/") else "default",
+        "config_file": "there" if user_file.exists() else "not there; defaults hold",
+    }
 
 
 def _layout(root: Path, flat: Flat) -> tuple[Layout, dict[str, str]]:
