@@ -3,7 +3,7 @@
 import click
 
 from wikimem.cli.connection import connect, settings_for
-from wikimem.cli.options import json_option, vault_option
+from wikimem.cli.options import filter_options, json_option, vault_option
 from wikimem.cli.output import note_staleness, print_json
 from wikimem.cli.search_output import print_scoring
 from wikimem.errors import UsageError
@@ -13,9 +13,7 @@ from wikimem.errors import UsageError
 @click.argument("query", nargs=-1, required=True)
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="So many hits, before links are followed.")
 @click.option("--budget", type=click.IntRange(min=1), metavar="TOKENS", help="Cut the answer at so many tokens.")
-@click.option("--category", metavar="GLOB", help="Only items of these categories.")
-@click.option("--owner", metavar="WHO", help="Only items of this owner.")
-@click.option("--tag", metavar="TAG", help="Only items with this tag, or one below it.")
+@filter_options
 @click.option("--tz", metavar="ZONE", help="The time zone in which days are meant, as Asia/Shanghai.")
 @vault_option
 @json_option

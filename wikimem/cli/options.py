@@ -22,10 +22,26 @@ def json_option(function: Function) -> Function:
 
 def provenance_options(function: Function) -> Function:
     """Add `--owner`, `--source-conv` and `--ts`: what the metadata comment of an entry says."""
-    for option in (
-        click.option("--ts", metavar="ISO-8601", help="When it was learned; else now."),
-        click.option("--source-conv", metavar="ID", help="The conversation that it comes from."),
+    return _all(
+        function,
         click.option("--owner", metavar="WHO", help="Whose memory it is, as user:ann."),
-    ):
+        click.option("--source-conv", metavar="ID", help="The conversation that it comes from."),
+        click.option("--ts", metavar="ISO-8601", help="When it was learned; else now."),
+    )
+
+
+def filter_options(function: Function) -> Function:
+    """Add `--category`, `--owner` and `--tag`: which items a search looks at."""
+    return _all(
+        function,
+        click.option("--category", metavar="GLOB", help="Only items of these categories."),
+        click.option("--owner", metavar="WHO", help="Only items of this owner."),
+        click.option("--tag", metavar="TAG", help="Only items with this tag, or one below it."),
+    )
+
+
+def _all(function: Function, *options: Callable[[Function], Function]) -> Function:
+    """Add the options in the order in which the help lists them: click puts the one that is added last first."""
+    for option in reversed(options):
         function = option(function)
     return function

@@ -5,7 +5,7 @@ from datetime import date
 import click
 
 from wikimem.cli.connection import connect, settings_for
-from wikimem.cli.options import json_option, vault_option
+from wikimem.cli.options import filter_options, json_option, vault_option
 from wikimem.cli.output import note_staleness, print_json
 from wikimem.errors import UsageError
 
@@ -24,9 +24,7 @@ from wikimem.errors import UsageError
 @click.option("--from", "start", metavar="DAY", help="Let the diary in, from this day (YYYY-MM-DD) on.")
 @click.option("--to", "end", metavar="DAY", help="Up to this day; else up to today.")
 @click.option("--tz", metavar="ZONE", help="The time zone in which days are meant, as Asia/Shanghai.")
-@click.option("--category", metavar="GLOB", help="Only items of these categories.")
-@click.option("--owner", metavar="WHO", help="Only items of this owner.")
-@click.option("--tag", metavar="TAG", help="Only items with this tag, or one below it.")
+@filter_options
 @click.option("--since", metavar="ISO-8601", help="Only items that were learned at or after this instant.")
 @click.option("--until", metavar="ISO-8601", help="Only items that were learned at or before this instant.")
 @click.option(
