@@ -56,7 +56,7 @@ Python clients their signatures.
 - **Writes** take the header `{protocol.KEY_HEADER}` (1 to 200 characters, kept ten minutes): a retry with the same key is applied
   once and gets the first answer again, with `{protocol.REPLAYED_HEADER}: true`. The same key with another request is refused.
 - **Lists** take `limit` (default {protocol.PAGE_LIMIT}, at most {protocol.MAX_PAGE_LIMIT:,} entries and about 2 MB are given) and `after`, which is the `next` of the page
-  before; `next` is null on the last page.
+  before, asked for with the same filter; `next` is null on the last page.
 - **Errors** are `application/problem+json` with `status`, `code`, `detail` and `hint` (what to do next).
 - **Limits.** A header of {LIMITS.header_bytes // 1024} KB within {LIMITS.header_s:g} s, a body of {LIMITS.body_bytes // 10**6} MB within {LIMITS.body_s:g} s, JSON {MAX_DEPTH} deep and of {MAX_VALUES:,} values, {LIMITS.connections} connections (then 503
   `busy`, at once), {LIMITS.streams} event streams, {LIMITS.idle_s:g} s between two requests, {LIMITS.write_s:g} s for a client to take its answer. A query has

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import hashlib
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +19,8 @@ MAX_PAGE_BYTES: Final = 2_000_000
 MAX_ANSWER_BYTES: Final = 2 * MAX_PAGE_BYTES
 """Of an answer that has no pages, or pages of its own."""
 
+_LIST_DIGITS: Final = 8
+
 
 def page_of(
     entries: Iterable[T],
@@ -25,20 +28,25 @@ def page_of(
     key: Callable[[T], str],
     limit: int,
     after: str | None,
+    of: tuple[object, ...] = (),
     weight: Callable[[T], int] = lambda _: 0,
 ) -> tuple[list[T], str | None]:
     """Return a page and the token of the next one (None: this was the last). No more is taken than is needed.
 
+    `of` says which list it is, with what it was filtered by: a token of another list is refused, because the place
+    that it names is a wrong one here.
+
     The token names the last entry and its place. If the list has changed meanwhile the entry is looked for, so that
     nothing which stayed is skipped; if it is gone itself, its place is taken.
     """
-    rest, start = _from(entries, key, after) if after else (iter(entries), 0)
+    listed = hashlib.sha256(repr(of).encode("utf-8", "surrogatepass")).hexdigest()[:_LIST_DIGITS]
+    rest, start = _from(entries, key, after, listed) if after else (iter(entries), 0)
     page: list[T] = []
     weighed = 0
     for entry in rest:
         weighed += weight(entry)
         if len(page) == limit or (page and weighed > MAX_PAGE_BYTES):
-            return page, _token(start + len(page), key(page[-1]))
+            return page, _token(start + len(page), key(page[-1]), listed)
         page.append(entry)
     return page, None
 
@@ -55,9 +63,14 @@ def fitting(entries: Iterable[T], weight: Callable[[T], int]) -> list[T]:
     return kept
 
 
-def _from(entries: Iterable[T], key: Callable[[T], str], after: str) -> tuple[Iterator[T], int]:
+def _from(entries: Iterable[T], key: Callable[[T], str], after: str, listed: str) -> tuple[Iterator[T], int]:
     """Return the entries behind the one that a token names, and how many lie before them."""
-    place, name = _read(after)
+    place, name, of = _read(after)
+    if of != listed:
+        raise InvalidCursor(
+            "`after` is the `next` of another list.",
+            hint="Ask with the same filter as the page before, or leave `after` out to begin at the first page.",
+        )
     rest = iter(entries)
     ahead = list(islice(rest, place))
     if len(ahead) == place > 0 and key(ahead[-1]) == name:
@@ -68,22 +81,22 @@ def _from(entries: Iterable[T], key: Callable[[T], str], after: str) -> tuple[It
     return iter(everything[start:]), start
 
 
-def _token(place: int, name: str) -> str:
-    text = json.dumps([place, name], ensure_ascii=True, separators=(",", ":"))
+def _token(place: int, name: str, listed: str) -> str:
+    text = json.dumps([place, name, listed], ensure_ascii=True, separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def _read(token: str) -> tuple[int, str]:
+def _read(token: str) -> tuple[int, str, str]:
     try:
-        place, name = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+        place, name, listed = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
     except (binascii.Error, ValueError, TypeError, RecursionError) as error:
         raise _unknown() from error
     # A place beyond what an iterator can count is no place either.
     if not isinstance(place, int) or isinstance(place, bool) or not 0 <= place <= sys.maxsize:
         raise _unknown()
-    if not isinstance(name, str):
+    if not isinstance(name, str) or not isinstance(listed, str):
         raise _unknown()
-    return place, name
+    return place, name, listed
 
 
 def _unknown() -> InvalidCursor:

@@ -110,6 +110,7 @@ class Reading:
             key=lambda item: item.address,
             limit=min(params["limit"], p.MAX_PAGE_LIMIT),
             after=params.get("after"),
+            of=("items", params.get("category"), least),
             weight=lambda item: len(item.content),
         )
         return {"items": [bodies.item_body(item, self.warmth) for item in page], "next": following, **stamp}
@@ -121,6 +122,7 @@ class Reading:
             key=lambda pair: pair[0],
             limit=min(params["limit"], p.MAX_PAGE_LIMIT),
             after=params.get("after"),
+            of=("categories",),
         )
         return {"categories": [{"name": name, "items": count} for name, count in page], "next": following, **stamp}
 
@@ -138,6 +140,7 @@ class Reading:
             key=lambda item: item.address,
             limit=min(params["limit"], p.MAX_PAGE_LIMIT),
             after=params.get("after"),
+            of=("diary", start, end),
             weight=lambda item: len(item.content),
         )
         return {"items": [bodies.diary_body(item) for item in page], "next": following, **stamp}
@@ -165,6 +168,7 @@ class Reading:
             key=lambda edge: f"{edge.file}\n{edge.line}\n{edge.source}\n{edge.target}",
             limit=min(params["limit"], p.MAX_PAGE_LIMIT),
             after=params.get("after"),
+            of=("links", params.get("state")),
         )
         return {"links": [bodies.link_body(edge) for edge in page], "next": following, **stamp}
 
@@ -172,7 +176,7 @@ class Reading:
         """Give a page of nodes and the resolved edges that leave them."""
         nodes = (item for page in self.index.pages.values() for item in page.items)
         page, following = page_of(
-            nodes, key=lambda item: item.address, limit=params["limit"], after=params.get("after")
+            nodes, key=lambda item: item.address, limit=params["limit"], after=params.get("after"), of=("graph",)
         )
         shown = {item.address for item in page}
         return {
