@@ -137,7 +137,7 @@ def test_a_kept_connection_that_was_lost_is_replaced_at_once(lost: object) -> No
 
 
 def test_a_write_is_repeated_with_the_same_key() -> None:
-    world = World(receives=[b"", answer(b"{}")])
+    world = World(receives=[b"", answer(b'{"address":"2026-07-01:10:00"}')])
     world.perform(requests.diary_append("x"))
     first, second = world.sent
     assert first == second
@@ -261,6 +261,8 @@ def test_somebody_elses_socket_is_denied() -> None:
         b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
         answer(b"hello"),
         answer(b"[]"),
+        answer(b"{}"),
+        answer(b'{"hello":"world"}'),
         answer(b"x", 500),
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
         b"x" * 70_000,

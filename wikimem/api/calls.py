@@ -56,6 +56,10 @@ class Call:
         """Whether the parameters travel in the query."""
         return self.method in {"GET", "DELETE"}
 
+    @property
+    def answer_fields(self) -> frozenset[str]:
+        """The names that an answer always holds."""
+        return getattr(self.answer, "__required_keys__", frozenset())
 
 def request_digest(call: Call, params: Mapping[str, Any]) -> str:
     """Return what tells one request from another that comes under the same idempotency key."""

@@ -133,7 +133,7 @@ class Attempt(Generic[Connection]):
         data = encode_request(prepared)
         while True:
             try:
-                answer = yield from self._once(data)
+                answer = yield from self._once(data, prepared.call.answer_fields)
             except ConnectionError as error:
                 yield from self._again(error)
             except Busy as busy:
@@ -154,7 +154,7 @@ class Attempt(Generic[Connection]):
             except TimeoutError:
                 raise self._too_late() from None
 
-    def _once(self, data: bytes) -> Plan:
+    def _once(self, data: bytes, fields: frozenset[str]) -> Plan:
         yield from self._open()
         response = yield from self._head(data)
         while not response.complete:
@@ -165,7 +165,7 @@ class Attempt(Generic[Connection]):
             self.connection = None
         else:
             yield from self._drop()
-        return decode_answer(response)
+        return decode_answer(response, fields)
 
     def _open(self) -> Plan:
         while self.connection is None:

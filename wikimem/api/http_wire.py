@@ -5,7 +5,7 @@ asyncio form; what we need of HTTP is one request, one answer with a length or i
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar, cast
 from urllib.parse import quote, urlencode
@@ -154,8 +154,11 @@ def _no_daemon(why: str) -> Unreachable:
     )
 
 
-def decode_answer(response: ResponseReader) -> Mapping[str, object]:
-    """Return the answer, or raise the error that it stands for."""
+def decode_answer(response: ResponseReader, fields: Collection[str] = ()) -> Mapping[str, object]:
+    """Return the answer, or raise the error that it stands for.
+
+    `fields`: what a daemon of this version puts into it. One of an earlier version may lack some of them, not all.
+    """
     if PROTOCOL_HEADER.lower() not in response.headers:
         raise _no_daemon(f"its answer carries no {PROTOCOL_HEADER}")
     try:
@@ -166,6 +169,8 @@ def decode_answer(response: ResponseReader) -> Mapping[str, object]:
         raise _no_daemon("its answer is no object")
     if response.status >= 400:
         raise error_of(response.status, body)
+    if fields and body.keys().isdisjoint(fields):
+        raise _no_daemon("its answer holds nothing of what was asked for")
     return body
 
 
