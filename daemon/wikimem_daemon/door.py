@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from typing import Final
+from urllib.parse import unquote
 
 from starlette.types import Scope
 
@@ -11,6 +12,7 @@ from wikimem_daemon import refusals
 
 HOSTS: Final = frozenset({"wikimem", "localhost"})
 _HOST = re.compile(r"([a-z]+)(?::[0-9]{0,5})?")
+_SCHEME: Final = b"http://"
 # A page can have its browser leave out the first two; the third is sent with every request to this machine.
 _BROWSERS: Final = (b"origin", b"referer", b"sec-fetch-site")
 _ONCE: Final = frozenset(
@@ -31,14 +33,31 @@ def check_door(scope: Scope, header_bytes: int) -> None:
             raise refusals.denied(
                 f"A request with the header {name.decode().title()} is not answered.", "Browsers are not served here."
             )
-    host = _HOST.fullmatch(headers.get(b"host", b"").decode("latin-1").lower())
-    if host is None or host[1] not in HOSTS:
-        raise refusals.denied("This host is not served.", "Send `Host: wikimem` or `Host: localhost`.")
+    _check_host(headers.get(b"host", b""))
     if b"content-length" in headers and b"transfer-encoding" in headers:
         raise refusals.two_lengths()
     if len(headers) < len(scope["headers"]):
         _check_once(scope)
     _check_protocol(headers)
+
+
+def in_origin_form(scope: Scope) -> Scope:
+    """Return a request whose target is a whole URI, which every server must take (RFC 9112 3.2.2), as its path.
+
+    Raises `Refusal`: the URI's host has to be ours, as the one in the header.
+    """
+    if scope["raw_path"][: len(_SCHEME)].lower() != _SCHEME:
+        return scope
+    host, slash, rest = scope["raw_path"][len(_SCHEME) :].partition(b"/")
+    _check_host(host)
+    raw_path = (slash + rest) or b"/"
+    return {**scope, "raw_path": raw_path, "path": unquote(raw_path.decode("ascii"))}
+
+
+def _check_host(given: bytes) -> None:
+    host = _HOST.fullmatch(given.decode("latin-1").lower())
+    if host is None or host[1] not in HOSTS:
+        raise refusals.denied("This host is not served.", "Send `Host: wikimem` or `Host: localhost`.")
 
 
 def _check_size(scope: Scope, most: int) -> None:

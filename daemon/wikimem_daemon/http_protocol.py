@@ -23,6 +23,7 @@ from wikimem_daemon.refusals import HEADER_TOO_LARGE
 _IDLE: Final = "idle"
 _HEADER: Final = "header"
 _BODY: Final = "body"
+_EMPTY_LINE: Final = b"\r\n"
 
 
 class GuardedProtocol(H11Protocol):
@@ -66,6 +67,11 @@ class GuardedProtocol(H11Protocol):
             self._unasked += len(data)
             if self._unasked > 4 * self._limits.body_bytes:
                 self.transport.abort()
+                return
+        if data.startswith(_EMPTY_LINE) and self.conn.their_state is h11.IDLE and not self.conn.trailing_data[0]:
+            # RFC 9112 2.2: clients of old send one behind a body, and it is no part of the next request.
+            data = data.lstrip(_EMPTY_LINE)
+            if not data:
                 return
         super().data_received(data)
         self._look()

@@ -19,7 +19,7 @@ from wikimem.api.problem_json import CONTENT_TYPE, problem_of
 from wikimem.api.protocol import KEY_HEADER, REPLAYED_HEADER, Problem
 from wikimem.errors import InvalidInput, WikimemError
 from wikimem_daemon import refusals
-from wikimem_daemon.door import check_door
+from wikimem_daemon.door import check_door, in_origin_form
 from wikimem_daemon.gate import Gate
 from wikimem_daemon.refusals import Refusal
 
@@ -76,7 +76,7 @@ class App:
         """Answer one request; whatever happens, with one answer."""
         try:
             check_door(scope, self._gate.limits.header_bytes)
-            await self._router(scope, receive, send)
+            await self._router(in_origin_form(scope), receive, send)
         except Refusal as refusal:
             await self._problem(scope, send, refusal.body, refusal.headers)
         except WikimemError as error:

@@ -225,6 +225,27 @@ def test_headers_that_are_too_large_are_refused(running: Running, length: int, e
     assert (reply.status, reply.json()["code"]) == (431, "headers_too_large")
 
 
+def test_a_target_that_is_a_whole_uri_is_its_path(running: Running) -> None:
+    head = b" HTTP/1.1\r\nHost: wikimem\r\n\r\n"
+    reply = raw(running.path, b"GET http://wikimem/v1/item?address=a:b%20c" + head)
+    assert (reply.status, reply.json()["address"]) == (200, "a:b c")
+    assert raw(running.path, b"GET HTTP://localhost:80/v1/health" + head).status == 200
+    for target in (b"http://evil.example/v1/health", b"http:///v1/health", b"http://wikimem@evil.example/v1/health"):
+        assert raw(running.path, b"GET " + target + head).status == 403
+    for target in (b"http://wikimem", b"http://wikimem//v1/health", b"https://wikimem/v1/health"):
+        assert raw(running.path, b"GET " + target + head).status == 404
+    evil = b"GET http://wikimem/v1/health HTTP/1.1\r\nHost: evil.example\r\n\r\n"
+    assert raw(running.path, evil).status == 403
+
+
+def test_an_empty_line_before_a_request_is_no_part_of_it(running: Running) -> None:
+    with connect(running.path) as one:
+        for _ in range(2):
+            one.sendall(b"\r\n")
+            one.sendall(b"\r\n" + HEALTH)
+            assert read_reply(one).status == 200
+
+
 def test_many_small_headers_and_a_long_address_count_as_well(running: Running) -> None:
     many = b"GET /v1/health HTTP/1.1\r\nHost: wikimem\r\n" + b"X: a\r\n" * 1_000 + b"\r\n"
     assert raw(running.path, many).status == 431
