@@ -102,7 +102,7 @@ def load(
     user = read_user_file(env)
     choice = choose(vault, env=env, cwd=cwd, user=user)
     if require:
-        require_vault(choice.path, configured=choice.configured)
+        require_vault(choice.path, configured=choice.configured, env=env)
     travelling = _travelling(choice.path, user.file)
     flat = {**travelling, **choice.flat}
     layout, layout_origins = _layout(choice.path, flat)

@@ -99,14 +99,14 @@ def is_closed(path: Path) -> bool:
         return False
 
 
-def require_vault(path: Path, *, configured: bool) -> None:
+def require_vault(path: Path, *, configured: bool, env: Mapping[str, str] = os.environ) -> None:
     """Raise `VaultError` unless `path` is a folder that can be read and is a vault.
 
     A configured folder needs neither `wiki/` nor `wikimem.toml`: the user's file says that it is one.
     """
     try:
         if not path.is_dir():
-            _refuse_no_folder(path)
+            _refuse_no_folder(path, configured=configured, env=env)
         readable = os.access(path, os.R_OK | os.X_OK)
     except PermissionError:
         readable = False
@@ -116,19 +116,33 @@ def require_vault(path: Path, *, configured: bool) -> None:
         hint = f"give yourself the right to read and enter it: `chmod u+rx {path}`"
         raise VaultError(f"the vault {path} cannot be read: Permission denied", hint=hint)
     if not configured and not is_vault(path):
-        raise VaultError(
-            f"{path} is no vault: it holds neither wiki/ nor {VAULT_FILE}",
-            hint=f"make it one, existing notes stay as they are: `wikimem init {path}`",
-        )
+        hint = f"make it one, existing notes stay as they are: `wikimem init {path}`"
+        if _was_a_vault(path, env):
+            hint = "it was one: mount its disk, or put its files back; `wikimem init` would make another in their place"
+        raise VaultError(f"{path} is no vault: it holds neither wiki/ nor {VAULT_FILE}", hint=hint)
 
 
-def _refuse_no_folder(path: Path) -> None:
+def _was_a_vault(path: Path, env: Mapping[str, str]) -> bool:
+    """Say whether a state was kept for the folder at this path: then its vault is away, as after an unmount.
+
+    `init` would make another one in the place of the notes, which the returning disk then hides.
+    """
+    try:
+        return (places.state_home(env) / places.name_of(path)).is_dir()
+    except OSError:
+        return False
+
+
+def _refuse_no_folder(path: Path, *, configured: bool, env: Mapping[str, str]) -> None:
     if path.exists():
         hint = "name the folder that holds `wiki/` or `wikimem.toml`"
         raise VaultError(f"the vault {path} is a file, not a folder", hint=hint)
     if path.is_symlink():
         raise VaultError(f"the vault {path} is a link to nothing", hint=f"see where it leads: `ls -l {path}`")
-    raise VaultError(f"the vault {path} does not exist", hint=f"make it: `wikimem init {path}`")
+    hint = f"make it: `wikimem init {path}`"
+    if configured or _was_a_vault(path, env):
+        hint = f"put it back, or mount its disk; a new one: `wikimem init {path}`"
+    raise VaultError(f"the vault {path} does not exist", hint=hint)
 
 
 def _read_vault(file: Path, name: str, table: object, env: Mapping[str, str]) -> UserVault:
@@ -153,7 +167,8 @@ def _named(text: str, origin: str, *, env: Mapping[str, str], cwd: Path, user: U
     if text in user.vaults:
         return _configured(user.vaults[text], origin)
     path = places.expand(text, env=env, base=cwd)
-    if not text.startswith(("/", ".", "~")) and "/" not in text and not os.path.lexists(path):
+    is_name = not text.startswith(("/", ".", "~")) and "/" not in text
+    if is_name and not os.path.lexists(path) and not _was_a_vault(path, env):
         near = nearest(text, user.vaults)
         names = f"did you mean `{near}`?" if near else f"make it with `wikimem init {text}`"
         said = f" ({origin})" if origin == "WIKIMEM_VAULT" else ""

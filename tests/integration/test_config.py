@@ -139,6 +139,21 @@ def test_a_daemon_of_a_missing_folder_can_still_be_found(world: World) -> None:
     assert settings.name.startswith("gone-")
 
 
+def test_a_vault_that_is_away_is_found_by_its_name_and_not_made_anew(world: World) -> None:
+    was = world.load("notes")
+    state = world.home / ".local/state/wikimem" / was.name
+    state.mkdir(parents=True)
+    world.vault.rename(world.home / "away")
+    assert load("notes", env=world.env, cwd=world.home, require=False).socket_path == was.socket_path
+    with pytest.raises(VaultError, match="does not exist") as caught:
+        world.load("notes")
+    assert "put it back, or mount its disk" in caught.value.hint
+    world.vault.mkdir()
+    with pytest.raises(VaultError, match="is no vault") as caught:
+        world.load("notes")
+    assert "it was one" in caught.value.hint
+
+
 # Values
 
 

@@ -61,6 +61,7 @@ class Call:
         """The names that an answer always holds."""
         return getattr(self.answer, "__required_keys__", frozenset())
 
+
 def request_digest(call: Call, params: Mapping[str, Any]) -> str:
     """Return what tells one request from another that comes under the same idempotency key."""
     text = json.dumps([call.verb, params], sort_keys=True, ensure_ascii=True)
