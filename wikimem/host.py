@@ -14,7 +14,7 @@ import inspect
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from wikimem.errors import NotRunning, Unreachable, WikimemError
 from wikimem.host_memory import Memory, memory_of
@@ -43,8 +43,14 @@ _log = logging.getLogger("wikimem.host")
 Llm = Callable[[str], str | Awaitable[str]]
 """The host's model: a prompt in, the reply's text out. A plain function runs in a thread of its own."""
 
+_Turn: TypeAlias = "asyncio.Task[float | None]"
+"""A turn that is being memorized; see `MemoryHost._write` for what it gives."""
+
 _TRIES_PER_ITEM: Final = 4
 """So many refused proposals for each that may be kept: a reply with thousands of them costs no thousands of calls."""
+
+_LEAST_WAIT_S: Final = 0.5
+"""Seconds that each turn waits for a daemon for which another turn has just waited in vain."""
 
 DIARY_TOOL: Mapping[str, Any] = {
     "name": "diary_append",
@@ -98,8 +104,8 @@ class MemoryHost:
         self._most = max_items_per_turn
         self._recall_timeout_s = recall_timeout_s
         self._llm_timeout_s = llm_timeout_s
-        self._pending: set[asyncio.Task[None]] = set()
-        self._last: asyncio.Task[None] | None = None
+        self._pending: set[_Turn] = set()
+        self._last: _Turn | None = None
         self.related_names: list[str] = []
 
     async def on_before_turn(self, user_text: str) -> str | None:
@@ -135,7 +141,7 @@ class MemoryHost:
         while pending := [task for task in self._pending if task.get_loop() is here]:
             await asyncio.gather(*pending, return_exceptions=True)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _ended(self, task: _Turn) -> None:
         self._pending.discard(task)
         if task.cancelled():
             _log.warning("a turn is not memorized: it was cancelled before it was done; `await host.flush()` waits")
@@ -166,25 +172,45 @@ class MemoryHost:
         return f"Written as {address}."
 
     async def _memorize(
-        self, user_text: str, assistant_text: str, related: tuple[str, ...], before: asyncio.Task[None] | None
-    ) -> None:
+        self, user_text: str, assistant_text: str, related: tuple[str, ...], before: "_Turn | None"
+    ) -> float | None:
         found: list[ExtractedItem] = []
         try:
             found = await self._extract(user_text, assistant_text, related)
         except Exception as error:  # noqa: BLE001 - fail open: this turn is not memorized
             _log.warning("this turn is not memorized: %s: %s", type(error).__name__, error)
-        if before is not None and not before.done() and before.get_loop() is asyncio.get_running_loop():
+        loop = asyncio.get_running_loop()
+        ready, patience = loop.time(), None
+        if before is not None and not before.done() and before.get_loop() is loop:
             # In the turns' order, however fast each reply came: of two facts of one name the later one stays.
             await asyncio.wait([before])
+            patience = None if before.cancelled() else before.result()
+        return await self._write(found, ready, patience)
+
+    async def _write(self, found: list[ExtractedItem], ready: float, patience: float | None) -> float | None:
+        """Write what a turn brought; return how long a memory that does not answer was waited for, None if it does.
+
+        `patience` is what the turn returned that this one, `ready` since then, has waited for: the wait behind it
+        counts, or a flush would wait for the same daemon once a turn.
+        """
+        loop = asyncio.get_running_loop()
         kept = 0
-        try:
-            for item in found[: self._most * _TRIES_PER_ITEM]:
-                kept += await self._keep(item)
-                if kept >= self._most:
-                    break
-        except (NotRunning, Unreachable) as error:
-            # Each further item would wait as long for the same daemon.
-            _log.warning("the memories of this turn are not written: %s", error)
+        for item in found[: self._most * _TRIES_PER_ITEM]:
+            began = loop.time()
+            try:
+                if patience is None:
+                    kept += await self._keep(item)
+                else:
+                    kept += await within(max(_LEAST_WAIT_S, patience - (began - ready)), self._keep(item))
+            except (NotRunning, Unreachable, TimeoutError) as error:
+                # Each further item would wait as long for the same daemon.
+                _log.warning("the memories of this turn are not written: %s", error)
+                waited = patience or loop.time() - began
+                return waited if waited > _LEAST_WAIT_S else None
+            patience = None
+            if kept >= self._most:
+                break
+        return patience
 
     async def _extract(self, user_text: str, assistant_text: str, related: tuple[str, ...]) -> list[ExtractedItem]:
         prompt = extraction_prompt(

@@ -294,6 +294,41 @@ def test_a_daemon_that_is_away_is_waited_for_once_a_turn() -> None:
     assert memory.asked == 1
 
 
+def test_turns_that_wait_for_the_same_daemon_wait_for_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wikimem.host._LEAST_WAIT_S", 0.01)
+    written: list[str] = []
+
+    class Hanging(Broken):
+        answers = False
+        asked = 0
+
+        async def add(self, item: object, *, owner: str | None, source_conv: str | None) -> str:
+            self.asked += 1
+            if not self.answers and self.asked == 1:
+                await asyncio.sleep(0.05)
+                raise Unreachable("no answer within 10 s")
+            if not self.answers:
+                await asyncio.Event().wait()
+            written.append(str(item))
+            return str(item)
+
+    memory = Hanging()
+
+    async def use() -> None:
+        replies = iter([array(("a", f"b{n}", "c")) for n in range(6)])
+        host = MemoryHost(memory, lambda _: next(replies))
+        for _ in range(5):
+            await host.on_after_turn("x", "y")
+        await host.flush()  # without a limit of its own the second turn would wait for ever
+        memory.answers = True
+        await host.on_after_turn("x", "y")
+        await host.flush()
+
+    asyncio.run(use())
+    assert memory.asked == 6
+    assert len(written) == 1, "a turn after the outage waits as long as ever"
+
+
 def test_a_pasted_log_is_asked_for_by_its_beginning_and_its_end(served: Served) -> None:
     async def use() -> str | None:
         async with memory_over("client", served) as memory:
