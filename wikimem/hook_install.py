@@ -12,7 +12,7 @@ import itertools
 import json
 import os
 import shlex
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple
@@ -118,6 +118,18 @@ def plan_removal(name: str, vaults: Collection[str], *, env: Mapping[str, str]) 
             while ours := next((one for one in _commands(text, event) if is_ours(one.command, vaults)), None):
                 text = remove(text, ("hooks", event, *ours.at))
     return Change(name, file, before, _bytes(before, was, text), ())
+
+
+def require_writable(files: Iterable[Path]) -> None:
+    """Raise ConfigError for a file that is read-only: it is so on purpose, or made from another one.
+
+    A file is replaced as a whole, which would pass over its own mode and needs its folder.
+    """
+    for file in files:
+        real = Path(os.path.realpath(file))
+        needed = {real, real.parent} if real.exists() else {next(one for one in real.parents if one.exists())}
+        if not all(os.access(one, os.W_OK) for one in needed):
+            raise ConfigError(f"{file} is read-only", hint=_BY_HAND)
 
 
 def _bytes(before: bytes | None, was: str, text: str) -> bytes:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from tests.serving import WIKIMEM, Served, ran, serving
+from wikimem import hook_install
+from wikimem.errors import ConfigError
 
 
 def unserved(tmp_path: Path) -> Served:
@@ -78,6 +80,21 @@ def test_the_installed_command_is_one_that_runs(tmp_path: Path) -> None:
         sent = {"hook_event_name": "UserPromptSubmit", "prompt": "sea"}
         done = ran(["/bin/sh", "-c", command], {**one.env, "PATH": "/usr/bin:/bin"}, json.dumps(sent))
     assert "The sea." in done.stdout, done.stderr
+
+
+def test_a_read_only_settings_file_is_refused_before_any_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free, fixed = tmp_path / "a" / "free.json", tmp_path / "fixed.json"
+    fixed.write_text("{}")
+    hook_install.require_writable([free, fixed])
+    # Played: whoever runs the tests may be allowed everything.
+    monkeypatch.setattr("os.access", lambda path, _mode: Path(path) != fixed)
+    with pytest.raises(ConfigError, match=r"fixed\.json is read-only"):
+        hook_install.require_writable([free, fixed])
+    monkeypatch.setattr("os.access", lambda path, _mode: Path(path) != tmp_path)
+    with pytest.raises(ConfigError, match=r"free\.json is read-only"):
+        hook_install.require_writable([free])
 
 
 def test_install_keeps_everything_else_of_the_file_and_its_link_and_mode(tmp_path: Path) -> None:

@@ -157,8 +157,11 @@ def _named(tools: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _apply(changes: "list[Change]", *, yes: bool) -> None:
+    from wikimem import hook_install  # noqa: PLC0415
     from wikimem.service_files import replace_file  # noqa: PLC0415
 
+    if yes:
+        hook_install.require_writable(change.file for change in changes if change.diff)
     for change in changes:
         for line in change.kept:
             click.echo(safe(f"{change.tool}: already there: {line}"))
