@@ -7,6 +7,7 @@ from wikimem import user_manager
 from wikimem.config import Settings
 from wikimem.doctor_finding import Finding
 from wikimem.service_drift import drift
+from wikimem.service_elsewhere import elsewhere
 from wikimem.service_files import listens
 from wikimem.service_units import service_of
 
@@ -55,7 +56,9 @@ def unit_findings(settings: Settings, env: Mapping[str, str], cwd: Path, run: us
     if state is None:
         yield Finding("note", "service", "it is installed, and no systemd user manager answers")
         return
-    silent = None if listens(settings.socket_path) else user_manager.not_running(name, run=run)
+    silent = None
+    if not listens(settings.socket_path):
+        silent = elsewhere(name, settings.socket_path, run=run) or user_manager.not_running(name, run=run)
     if silent is not None:
         yield Finding("warning", "service", silent.message, silent.hint)
         return

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from wikimem import places, service_units, user_manager
 from wikimem.errors import ConfigError, Locked, WikimemError
+from wikimem.service_elsewhere import elsewhere
 from wikimem.service_files import listens, read_bytes, replace_file
 from wikimem.service_plan import Plan
 from wikimem.service_units import service_of, socket_of
@@ -41,6 +42,9 @@ def install(plan: Plan, *, env: Mapping[str, str], run: Run = run, say: Say) -> 
         systemctl("reset-failed", socket_of(name), service_of(name), run=run)
         _start("start", socket_of(name), service_of(name), name=name, run=run)
     say(f"{service_of(name)} is ready")
+    hidden = elsewhere(name, places.runtime_folder(env)[0] / f"{name}.sock", run=run)
+    if hidden is not None:
+        say(f"but {hidden.message}\n  {hidden.hint}")
 
 
 def _refuse_other_daemon(plan: Plan, *, env: Mapping[str, str], run: Run) -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from wikimem import places
 from wikimem.errors import NotRunning, Unreachable, WikimemError
-from wikimem.service_units import SERVICE, SOCKET, dropins_of, service_of, socket_of
+from wikimem.service_units import SERVICE, dropins_of, service_of, socket_of
 
 _WAIT_S = 90.0
 """Longer than TimeoutStartSec=: systemctl itself waits for the start to end."""
@@ -105,9 +105,11 @@ def units_folder(env: Mapping[str, str]) -> Path:
 
 
 def is_installed(name: str, env: Mapping[str, str]) -> bool:
-    """Whether `wikimem service install NAME` was done for this user. Looks at files, runs nothing."""
-    folder = units_folder(env)
-    return (folder / SOCKET).is_file() and (folder / dropins_of(name) / "10-vault.conf").is_file()
+    """Whether `wikimem service install NAME` was done for this user. Looks at a file, runs nothing.
+
+    The units themselves may be gone: then the vault has a service all the same, one that has to be mended.
+    """
+    return (units_folder(env) / dropins_of(name) / "10-vault.conf").is_file()
 
 
 def installed_names(env: Mapping[str, str]) -> list[str]:
@@ -188,7 +190,10 @@ def restart_socket(name: str) -> bool:
 
 
 def not_running(name: str, *, run: Run = run) -> NotRunning | None:
-    """Return what to say of an installed service whose daemon does not answer; None when no manager answers."""
+    """Return what to say of an installed service whose daemon does not answer; None when no manager answers.
+
+    `service_elsewhere.elsewhere` knows of one that answers where nobody looked.
+    """
     failed = failed_unit(name, run=run)
     if failed is not None:
         return failed.error()
@@ -196,6 +201,9 @@ def not_running(name: str, *, run: Run = run) -> NotRunning | None:
     if service is None or listening is None:
         return None
     units = f"{socket_of(name)} {service_of(name)}"
+    if "active" not in (service.active, listening.active) and "not-found" in (service.load, listening.load):
+        hint = f"put them back: `wikimem service install {name}`"
+        return NotRunning(f"the unit files of {service_of(name)} are gone", hint=hint)
     if "active" not in (service.active, listening.active):
         return NotRunning(f"{service_of(name)} is {service.active}", hint=f"start it: `systemctl --user start {units}`")
     return NotRunning(
@@ -237,6 +245,11 @@ def last_line(service: UnitState, *, run: Run = run) -> str:
     errors = [entry for entry in said if "WIKIMEM_EVENT" in entry and str(entry.get("PRIORITY")) in "0123"]
     newest = errors or said
     return str(newest[-1]["MESSAGE"]).strip().rpartition("\n")[2] if newest else ""
+
+
+def has_logged(name: str, *, run: Run = run) -> bool:
+    """Whether the journal has anything of the vault's service, which may be uninstalled or of a package by now."""
+    return bool(run(["journalctl", "--user", "--no-pager", "-q", "-n", "1", "-o", "cat", "-u", service_of(name)]).out)
 
 
 def _entry(line: str) -> dict[str, object]:

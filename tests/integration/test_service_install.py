@@ -25,6 +25,7 @@ class Systemd:
         self.active: set[str] = set()
         self.refuses: dict[str, Ran] = {}
         self.looks_there = True
+        self.listens = ""
 
     def __call__(self, command: Sequence[str]) -> Ran:
         words = [word for word in command if word not in ("systemctl", "--user", "--no-pager")]
@@ -33,7 +34,7 @@ class Systemd:
         if words[0] == "show":
             state = "active" if words[1] in self.active else "inactive"
             dropins = f"/units/{words[1]}.d/10-vault.conf" if self.looks_there else ""
-            return Ran(0, f"ActiveState={state}\nExecMainStatus=78\nDropInPaths={dropins}\n", "")
+            return Ran(0, f"ActiveState={state}\nExecMainStatus=78\nDropInPaths={dropins}\nListen={self.listens}\n", "")
         self.told.append(" ".join(words))
         if words[0] in self.refuses:
             return self.refuses[words[0]]
@@ -181,6 +182,31 @@ def test_the_second_vault_keeps_its_service_when_the_first_one_goes(home: Home) 
     home.uninstall("work")
     assert not home.units.exists()
     assert not home.config.exists(), "the default that the first one wrote went with it"
+
+
+def test_the_second_vault_keeps_its_service_also_when_a_shared_unit_was_deleted(home: Home) -> None:
+    other = home.root / "other"
+    (other / "wiki").mkdir(parents=True)
+    home.install()
+    home.install("other", str(other))
+    (home.units / "wikimem@.socket").unlink()
+    home.uninstall("other")
+    assert (home.units / "wikimem@.service").is_file(), "the first vault's service still uses it"
+    assert installed_names(home.env) == ["notes"]
+    assert any("wikimem@.socket" in one.detail for one in drift("notes", env=home.env, cwd=home.root))
+    home.install()
+    assert (home.units / "wikimem@.socket").is_file()
+
+
+def test_a_shell_that_looks_for_the_socket_elsewhere_than_systemd_is_told(home: Home) -> None:
+    home.systemd.listens = f"{home.root}/run/wikimem/notes.sock (Stream)"
+    home.install()
+    assert not any("listens on" in line for line in home.said)
+    home.systemd.listens = "/run/user/4242/wikimem/notes.sock (Stream)"
+    home.install()
+    told = home.said[-1]
+    assert "wikimem@notes.socket listens on /run/user/4242/wikimem/notes.sock" in told
+    assert "`export XDG_RUNTIME_DIR=/run/user/4242`" in told
 
 
 def test_installing_again_restarts_once_and_writes_only_what_differs(home: Home) -> None:

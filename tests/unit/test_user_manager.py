@@ -1,11 +1,14 @@
 """What systemd's commands say, and what is made of it."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from wikimem import user_manager
+from wikimem.api import finding
 from wikimem.errors import NotRunning, Unreachable
+from wikimem.service_elsewhere import elsewhere
 from wikimem.user_manager import Ran
 
 DONE = Ran(0, "", "")
@@ -175,6 +178,47 @@ def test_who_finds_nobody_is_told_what_systemd_knows(service: str, listening: st
     assert found is not None
     assert said in found.message
     assert f"systemctl --user {hint}" in found.hint
+
+
+def test_a_service_without_its_unit_files_is_to_be_installed_again() -> None:
+    gone = Commands({}, otherwise=Ran(0, "LoadState=not-found\nActiveState=inactive\n", ""))
+    found = user_manager.not_running("notes", run=gone)
+    assert found is not None
+    assert "unit files of wikimem@notes.service are gone" in found.message
+    assert "`wikimem service install notes`" in found.hint
+
+
+@pytest.mark.parametrize(
+    ("shown", "said"),
+    [
+        ("ActiveState=active\nListen=/run/user/1/wikimem/notes.sock (Stream)\n", True),
+        ("ActiveState=inactive\nListen=/run/user/1/wikimem/notes.sock (Stream)\n", False),
+        ("ActiveState=active\nListen=/elsewhere/notes.sock (Stream)\n", False),
+        ("ActiveState=active\n", False),
+        ("", False),
+    ],
+)
+def test_a_socket_unit_that_listens_elsewhere_is_told_of(shown: str, said: bool) -> None:
+    found = elsewhere("notes", Path("/elsewhere/notes.sock"), run=Commands({}, otherwise=Ran(0, shown, "")))
+    assert (found is not None) is said
+
+
+def test_a_unit_that_listens_elsewhere_is_not_restarted_for_every_client(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+
+    def systemctl(*words: str, **_: object) -> Ran:
+        told.append(words[0])
+        return Ran(0, "ActiveState=active\nListen=/run/user/1/wikimem/notes.sock (Stream)\n", "")
+
+    monkeypatch.setattr(user_manager, "systemctl", systemctl)
+    monkeypatch.setattr("wikimem.service_elsewhere.systemctl", systemctl)
+    monkeypatch.setattr(user_manager, "is_installed", lambda *_: True)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    with pytest.raises(NotRunning, match=r"listens on /run/user/1/wikimem/notes\.sock"):
+        finding.start_unit(tmp_path / "wikimem" / "notes.sock")
+    assert "restart" not in told
 
 
 def test_nothing_is_known_of_a_service_where_no_manager_answers() -> None:

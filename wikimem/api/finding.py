@@ -43,23 +43,32 @@ def check_peer(connection: socket.socket, path: Path) -> None:
 def start_unit(path: Path) -> bool:
     """Start the vault's socket unit if it is installed; return whether that was done.
 
-    Raises `NotRunning`, with the reason and the way out, for a unit that systemd has given up on.
+    Raises `NotRunning`, with the reason and the way out, for a unit that systemd has given up on, and for one that
+    listens elsewhere.
     """
     from wikimem import user_manager  # noqa: PLC0415 - a client whose daemon answers never needs systemd
 
     name = _unit_name(path)
     if name is None or not user_manager.start_socket(name):
         return False
+    if listens(path):
+        return True
+    from wikimem.service_elsewhere import elsewhere  # noqa: PLC0415
+
+    found = elsewhere(name, path)
+    if found is not None:
+        raise found
     # The unit may be active without its file: a person removed it, or ran `wikimem serve` meanwhile, which bound anew.
-    return listens(path) or user_manager.restart_socket(name)
+    return user_manager.restart_socket(name)
 
 
 def not_running(path: Path) -> NotRunning | None:
     """Return what to say when nobody answers on the socket of a vault that has a service; None when it has none."""
     from wikimem import user_manager  # noqa: PLC0415 - see above
+    from wikimem.service_elsewhere import elsewhere  # noqa: PLC0415
 
     name = _unit_name(path)
-    return user_manager.not_running(name) if name is not None else None
+    return elsewhere(name, path) or user_manager.not_running(name) if name is not None else None
 
 
 def _unit_name(path: Path) -> str | None:

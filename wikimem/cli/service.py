@@ -84,9 +84,10 @@ def status(name: str | None, as_json: bool) -> int:
     env = dict(os.environ)
     user_manager.require_manager()
     names = [name] if name else user_manager.installed_names(env)
+    if as_json and not names:
+        print_json({"services": [], "linger": user_manager.linger(env)})
     if not names or not all(user_manager.is_installed(one, env) for one in names):
-        asked = f" for a vault {name}" if name else ""
-        raise NotFound(f"no service is installed{asked}", hint="install one: `wikimem service install NAME PATH`")
+        raise _no_service(name)
     found = [_state_of(one, env) for one in names]
     if as_json:
         print_json({"services": found, "linger": user_manager.linger(env)})
@@ -121,12 +122,19 @@ def logs(name: str | None, lines: int, follow: bool, since: str | None, as_json:
     journalctl = shutil.which("journalctl")
     if journalctl is None:
         raise Unreachable("there is no journal here (no `journalctl`)", hint="`wikimem serve` logs to standard error")
+    if not user_manager.is_installed(chosen, os.environ) and not user_manager.has_logged(chosen):
+        raise _no_service(chosen)
     words = ["--user", "--no-hostname", "-u", service_of(chosen), "-n", str(lines)]
     words += ["-f"] if follow else []
     words += ["--since", since] if since else []
     words += ["-o", "json"] if as_json else []
     sys.stdout.flush()
     os.execve(journalctl, ["journalctl", *words], {**user_manager.environment(os.environ)})  # noqa: S606 - no shell
+
+
+def _no_service(name: str | None) -> NotFound:
+    asked = f" for a vault {name}" if name else ""
+    return NotFound(f"no service is installed{asked}", hint="install one: `wikimem service install NAME PATH`")
 
 
 def _print_plan(plan: service_plan.Plan) -> None:

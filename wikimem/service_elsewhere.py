@@ -1,0 +1,25 @@
+"""A service whose socket is not where this shell looks: the two have different runtime folders."""
+
+from pathlib import Path
+
+from wikimem.errors import NotRunning
+from wikimem.service_units import socket_of
+from wikimem.user_manager import Run, run, systemctl
+
+
+def elsewhere(name: str, path: Path, *, run: Run = run) -> NotRunning | None:
+    """Return what to say when the vault's socket unit listens, but not at `path`; None when it does or is down.
+
+    Who restarts such a unit takes the daemon from everybody else, and finds nobody all the same.
+    """
+    answer = systemctl("show", socket_of(name), "-p", "ActiveState,Listen", run=run)
+    told = dict(line.split("=", 1) for line in answer.out.splitlines() if "=" in line)
+    there = told.get("Listen", "").removesuffix(" (Stream)")
+    if told.get("ActiveState") != "active" or not there or there == str(path):
+        return None
+    if Path(there).is_socket() and path.is_socket() and Path(there).samefile(path):
+        return None
+    return NotRunning(
+        f"{socket_of(name)} listens on {there}, and nobody on {path}, where this shell looks",
+        hint=f"XDG_RUNTIME_DIR is another one here: `export XDG_RUNTIME_DIR={Path(there).parent.parent}`",
+    )
