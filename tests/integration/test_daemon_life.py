@@ -67,6 +67,27 @@ def test_a_second_daemon_by_another_name_of_the_same_folder_is_refused_too(serve
     assert served.client().health()["state"] == "ok"
 
 
+def test_a_lock_that_was_removed_under_a_daemon_comes_back_and_refuses_a_second_one(
+    served: Served, tmp_path: Path
+) -> None:
+    """Whoever clears the state folder takes the locks along."""
+    served.start()
+    lock = next((served.base / "state" / "wikimem" / "locks").glob("*.daemon"))
+    shutil.rmtree(lock.parent)
+    lock.parent.write_text("in the way")
+    wait_until(lambda: "the lock" in served.log(), "the daemon finds its lock gone, and its place taken")
+    assert served.client().health()["state"] == "ok"
+    lock.parent.unlink()
+    assert served.process is not None
+    holder = f"{served.process.pid}\n"
+    wait_until(lambda: lock.exists() and lock.read_text() == holder, "the lock is made anew")
+    (tmp_path / "other").symlink_to(served.vault)
+    status, errors = run(served, "--vault", str(tmp_path / "other"))
+    assert status == 75
+    assert f"process {served.process.pid} already serves this vault" in errors
+    assert served.client().health()["state"] == "ok"
+
+
 def test_a_second_daemon_is_refused_after_the_folder_was_replaced_underneath_the_first(served: Served) -> None:
     served.start()
     served.vault.rename(served.base / "old")

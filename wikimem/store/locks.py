@@ -72,6 +72,15 @@ class VaultLock:
             os.close(self._descriptor)
             self._descriptor = None
 
+    def is_lost(self) -> bool:
+        """Say whether the file that is held was removed or replaced: another process could take the lock too."""
+        if self._descriptor is None:
+            return False
+        try:
+            return not os.path.samestat(self.path.stat(), os.fstat(self._descriptor))
+        except OSError:
+            return True
+
     def holder(self) -> int | None:
         """Return the process id that the file names, None when it names none."""
         try:
