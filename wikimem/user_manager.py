@@ -31,9 +31,13 @@ Run = Callable[[Sequence[str]], Ran]
 
 @dataclass(frozen=True, slots=True)
 class UnitState:
-    """One unit as `systemctl show` tells it, or with its name alone what is known where nobody tells."""
+    """One unit as `systemctl show` tells it, or with its name alone what is known where nobody tells.
+
+    `load` is `not-found` for a unit whose file is gone.
+    """
 
     unit: str
+    load: str = ""
     active: str = "unknown"
     sub: str = ""
     result: str = ""
@@ -154,13 +158,16 @@ def tell(*words: str, run: Run = run) -> None:
 
 def unit_state(unit: str, *, run: Run = run) -> UnitState | None:
     """Return the unit's state; None when no manager answers."""
-    wanted = "ActiveState,SubState,Result,UnitFileState,MainPID,NRestarts,ExecMainStatus,StatusText,InvocationID"
+    wanted = (
+        "LoadState,ActiveState,SubState,Result,UnitFileState,MainPID,NRestarts,ExecMainStatus,StatusText,InvocationID"
+    )
     answer = systemctl("show", unit, "-p", wanted, run=run)
     if answer.status != 0:
         return None
     found = dict(line.split("=", 1) for line in answer.out.splitlines() if "=" in line)
     return UnitState(
         unit=unit,
+        load=found.get("LoadState", ""),
         active=found.get("ActiveState", ""),
         sub=found.get("SubState", ""),
         result=found.get("Result", ""),
