@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from wikimem.cli.graph_page import Line, Node, Picture, as_html
+from wikimem.cli.graph_page import Edge, Node, Picture, as_html
 
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
@@ -68,11 +68,11 @@ PICTURE = Picture(
         *(node(f"many:n{number}") for number in range(600)),
     ),
     (
-        Line("a:sea", "b:trip", 2.5, "parsed", "resolved"),
-        Line("b:trip", "b:plan", 1.0, "manual", "resolved"),
-        Line("a:sea", "b:gone", 1.0, "parsed", "unresolved"),
-        Line("a:sea", "b", 1.0, "parsed", "resolved"),
-        *(Line(f"many:n{number}", f"many:n{number // 3}", 1.0, "parsed", "resolved") for number in range(1, 600)),
+        Edge("a:sea", "b:trip", 2.5, "parsed", "resolved"),
+        Edge("b:trip", "b:plan", 1.0, "manual", "resolved"),
+        Edge("a:sea", "b:gone", 1.0, "parsed", "unresolved"),
+        Edge("a:sea", "b", 1.0, "parsed", "resolved"),
+        *(Edge(f"many:n{number}", f"many:n{number // 3}", 1.0, "parsed", "resolved") for number in range(1, 600)),
     ),
 )
 

@@ -9,7 +9,7 @@ import click
 
 from wikimem.api.protocol import MAX_PAGE_LIMIT, ItemBody, LinkBody
 from wikimem.cli.connection import connect, settings_for
-from wikimem.cli.graph_page import Line, Node, Picture, as_data, as_dot, as_html
+from wikimem.cli.graph_page import Edge, Node, Picture, as_data, as_dot, as_html
 from wikimem.cli.options import json_option, vault_option
 from wikimem.cli.output import note_staleness, print_json, print_text
 from wikimem.cli.paging import each_page
@@ -53,7 +53,7 @@ def graph(form: Format | None, output: str | None, *, no_content: bool, vault: s
     except OSError as error:
         hint = "name a file in a folder that you can write to"
         raise StorageError(f"{output} cannot be written: {error.strerror}", path=output, hint=hint) from error
-    print_text(f"wrote {output}: {len(picture.nodes)} nodes, {len(picture.lines)} edges")
+    print_text(f"wrote {output}: {len(picture.nodes)} nodes, {len(picture.edges)} edges")
 
 
 def _json_text(picture: Picture) -> str:
@@ -62,16 +62,16 @@ def _json_text(picture: Picture) -> str:
 
 def _gather(client: "MemoryClient", title: str, *, with_content: bool) -> Picture:
     nodes = {node.address: node for node in _nodes(client, with_content=with_content)}
-    lines: dict[tuple[str, str, str, str], Line] = {}
+    edges: dict[tuple[str, str, str, str], Edge] = {}
     pages = each_page(lambda after: client.links(limit=MAX_PAGE_LIMIT, after=after))
     for link in (link for page in pages for link in page["links"]):
         nodes.setdefault(link["source"], _file(link["source"]))
         for target in _targets(link, nodes):
             key = (link["source"], target, link["origin"], link["state"])
-            known = lines.get(key)
+            known = edges.get(key)
             if known is None or known.weight < link["weight"]:
-                lines[key] = Line(link["source"], target, link["weight"], link["origin"], link["state"])
-    return Picture(title, tuple(nodes.values()), tuple(lines.values()))
+                edges[key] = Edge(link["source"], target, link["weight"], link["origin"], link["state"])
+    return Picture(title, tuple(nodes.values()), tuple(edges.values()))
 
 
 def _targets(link: LinkBody, nodes: dict[str, Node]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import html
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Literal
 
@@ -25,7 +25,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Edge:
     """An edge between two nodes, by their addresses."""
 
     source: str
@@ -41,7 +41,7 @@ class Picture:
 
     title: str
     nodes: tuple[Node, ...] = ()
-    lines: tuple[Line, ...] = field(default=())
+    edges: tuple[Edge, ...] = ()
 
 
 def as_html(picture: Picture) -> str:
@@ -58,7 +58,7 @@ def as_html(picture: Picture) -> str:
                 int(one.origin == "manual"),
                 int(one.state == "ambiguous"),
             ]
-            for one in picture.lines
+            for one in picture.edges
         ],
     }
     # In a script element only `<` can end or change the element, so no `<` of the data may stand there.
@@ -75,9 +75,9 @@ def as_dot(picture: Picture) -> str:
     for node in picture.nodes:
         look = {"pending": ", style=dashed", "file": ", shape=folder"}.get(node.kind, "")
         lines.append(f"  {_quoted(node.address)} [label={_quoted(node.name)}{look}];")
-    for line in picture.lines:
-        label = f' [label="{line.weight:g}"]' if line.weight != 1.0 else ""
-        lines.append(f"  {_quoted(line.source)} -> {_quoted(line.target)}{label};")
+    for edge in picture.edges:
+        label = f' [label="{edge.weight:g}"]' if edge.weight != 1.0 else ""
+        lines.append(f"  {_quoted(edge.source)} -> {_quoted(edge.target)}{label};")
     return "\n".join((*lines, "}", ""))
 
 
@@ -97,13 +97,13 @@ def as_data(picture: Picture) -> dict[str, object]:
         ],
         "edges": [
             {
-                "source": line.source,
-                "target": line.target,
-                "weight": line.weight,
-                "origin": line.origin,
-                "state": line.state,
+                "source": edge.source,
+                "target": edge.target,
+                "weight": edge.weight,
+                "origin": edge.origin,
+                "state": edge.state,
             }
-            for line in picture.lines
+            for edge in picture.edges
         ],
     }
 
