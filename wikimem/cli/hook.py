@@ -1,31 +1,24 @@
 """`wikimem hook`: memory for coding agents, before each prompt and at the start of a session."""
 
 import os
-import shlex
-import shutil
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from datetime import date, timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
 from wikimem.cli.connection import answers, daemon_client, not_running, settings_for
 from wikimem.cli.options import json_option, vault_option
-from wikimem.cli.output import note, safe
-from wikimem.cli.program import own_program
+from wikimem.cli.output import note
 from wikimem.config import Settings, require_vault
-from wikimem.errors import ConfigError, NotFound, TryAgain, UsageError
+from wikimem.errors import UsageError
 from wikimem.hook import BUDGET_TOKENS, MOST_ITEMS, Candidate, HookCall, answer_text, choose, read_call, shown
 from wikimem.hook_session import GivenKeys
 from wikimem.host_prompt import cost, query_of
-
-if TYPE_CHECKING:
-    from wikimem.hook_install import Change
 
 TIME_S: Final = 0.6
 """From here to the answer; with the start of the interpreter it stays below the second that a person notices."""
@@ -108,16 +101,9 @@ def install(context: click.Context, tools: tuple[str, ...], *, yes: bool, vault:
     Without a name every tool is meant whose folder is there. Only the new entries are added: every other byte of the
     file stays, and an entry that is there already is left as it is.
     """
-    from wikimem import hook_install  # noqa: PLC0415 - what every prompt calls does not pay for it
+    from wikimem.cli.hook_setup import install_hooks  # noqa: PLC0415 - what every prompt calls does not pay for it
 
-    settings = settings_for(vault or context.obj)
-    # The hook is silent about what is wrong: a vault that is misspelt here would never be noticed.
-    require_vault(settings.path, configured=settings.configured)
-    command = own_command(settings)
-    changes = [hook_install.plan(name, command, env=os.environ) for name in _named(tools)]
-    _apply(changes, yes=yes)
-    if any(command not in line for change in changes for line in change.kept):
-        click.echo("what is there calls it otherwise; to have it anew, take it out first: `wikimem hook uninstall`")
+    install_hooks(settings_for(vault or context.obj), tools, yes=yes)
 
 
 @hook.command()
@@ -131,61 +117,9 @@ def uninstall(context: click.Context, tools: tuple[str, ...], *, yes: bool, vaul
     Without a name every tool is meant whose folder is there; with --vault only what was set up for that vault. Every
     other byte of the file stays.
     """
-    from wikimem import hook_install  # noqa: PLC0415
+    from wikimem.cli.hook_setup import uninstall_hooks  # noqa: PLC0415 - see above
 
-    vault = vault or context.obj
-    vaults = {vault} if vault is not None else set[str]()
-    # The vault may be gone by now; what was set up for it is to be taken out all the more.
-    with suppress(ConfigError):
-        if vault is not None:
-            settings = settings_for(vault)
-            vaults |= {settings.name, str(settings.path)}
-    changes = [hook_install.plan_removal(name, vaults, env=os.environ) for name in _named(tools)]
-    for change in changes:
-        if not change.diff:
-            click.echo(safe(f"{change.tool}: {change.file} has no such call of `wikimem hook`"))
-    _apply(changes, yes=yes)
-
-
-def _named(tools: tuple[str, ...]) -> tuple[str, ...]:
-    from wikimem import hook_install  # noqa: PLC0415
-
-    names = tools or tuple(hook_install.installed_tools(os.environ))
-    if not names:
-        raise NotFound("no coding agent's folder is there", hint="name the tool: `wikimem hook install claude-code`")
-    return names
-
-
-def _apply(changes: "list[Change]", *, yes: bool) -> None:
-    from wikimem import hook_install  # noqa: PLC0415
-    from wikimem.service_files import replace_file  # noqa: PLC0415
-
-    if yes:
-        hook_install.require_writable(change.file for change in changes if change.diff)
-    for change in changes:
-        for line in change.kept:
-            click.echo(safe(f"{change.tool}: already there: {line}"))
-        if change.diff:
-            click.echo(safe(change.diff))
-        if change.diff and yes:
-            if (change.file.read_bytes() if change.file.exists() else None) != change.before:
-                raise TryAgain(f"{change.file} was changed just now", hint="run the command again")
-            replace_file(change.file, change.after, new_mode=0o600)
-            click.echo(safe(f"{change.tool}: written to {change.file}"))
-    if not yes and any(change.diff for change in changes):
-        click.echo("nothing is changed yet; add --yes to apply this")
-
-
-def own_command(settings: Settings) -> str:
-    """Return the command line for a settings file: this `wikimem` and this vault, wherever the tool is started.
-
-    The bare name only where the PATH leads here by a link: an environment's own folder is on the PATH just now.
-    """
-    beside = own_program() or Path(sys.executable).with_name("wikimem")
-    found = shutil.which("wikimem")
-    linked = found is not None and Path(found) != beside and Path(found).resolve() == beside.resolve()
-    program = "wikimem" if linked or found in {"/usr/bin/wikimem", "/usr/local/bin/wikimem"} else str(beside)
-    return shlex.join([program, "hook", "--vault", settings.called])
+    uninstall_hooks(vault or context.obj, tools, yes=yes)
 
 
 def _recall(vault: str | None, budget_tokens: int, *, as_json: bool) -> None:
