@@ -9,6 +9,7 @@ from wikimem.doctor_finding import Finding
 from wikimem.service_drift import drift
 from wikimem.service_elsewhere import elsewhere
 from wikimem.service_files import listens
+from wikimem.service_machine import linger
 from wikimem.service_units import service_of
 
 _PROC = Path("/proc/sys/fs/inotify")
@@ -63,7 +64,7 @@ def unit_findings(settings: Settings, env: Mapping[str, str], cwd: Path, run: us
         yield Finding("warning", "service", silent.message, silent.hint)
         return
     yield Finding("ok", "service", f"{state.unit} is {state.active}, {state.enabled}")
-    if user_manager.linger(env, run=run) is False:
+    if linger(env, run=run) is False:
         yield Finding("note", "service", "it stops when you log out; to keep it running: `loginctl enable-linger`")
 
 

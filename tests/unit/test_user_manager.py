@@ -1,33 +1,18 @@
 """What systemd's commands say, and what is made of it."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from tests.commands import Commands
 from wikimem import user_manager
 from wikimem.api import finding
 from wikimem.errors import NotRunning, Unreachable
 from wikimem.service_elsewhere import elsewhere
 from wikimem.user_manager import Ran
 
-DONE = Ran(0, "", "")
 FAILED = "ActiveState=failed\nSubState=failed\nResult=exit-code\nExecMainStatus=1\nNRestarts=5\n"
 RUNNING = "ActiveState=active\nSubState=running\nResult=success\nMainPID=77\nStatusText=a=b\n"
-
-
-class Commands:
-    """Answers commands by the words that they hold; remembers what was asked."""
-
-    def __init__(self, answers: dict[str, Ran], otherwise: Ran = DONE) -> None:
-        self.answers = answers
-        self.otherwise = otherwise
-        self.asked: list[str] = []
-
-    def __call__(self, command: Sequence[str]) -> Ran:
-        line = " ".join(command)
-        self.asked.append(line)
-        return next((answer for words, answer in self.answers.items() if words in line), self.otherwise)
 
 
 def test_a_running_service_is_not_failed() -> None:
@@ -97,35 +82,6 @@ def test_a_machine_without_systemd_is_told_what_to_do(monkeypatch: pytest.Monkey
         user_manager.require_manager(Commands({}))
     assert "wikimem serve" in caught.value.hint
     assert "docs/macos.md" in caught.value.hint
-
-
-SANDBOX = """# PrivateIPC=yes is left out
-[Service]
-PrivateUsers=yes
-InaccessiblePaths=-%h/.ssh
-ProtectProc=invisible
-CapabilityBoundingSet=
-"""
-
-
-def test_the_probe_tries_the_namespace_then_the_whole_sandbox() -> None:
-    commands = Commands({})
-    assert user_manager.sandbox_refusal(SANDBOX, run=commands) == ""
-    assert commands.asked == [
-        "systemd-run --user --wait --quiet -p PrivateUsers=yes true",
-        "systemd-run --user --wait --quiet -p PrivateUsers=yes -p ProtectProc=invisible -p CapabilityBoundingSet= true",
-    ]
-
-
-@pytest.mark.parametrize("refused", ["-p PrivateUsers=yes true", "ProtectProc"])
-def test_a_refused_probe_says_its_status(refused: str) -> None:
-    commands = Commands({refused: Ran(217, "", "\nJob failed.\n")})
-    assert user_manager.sandbox_refusal(SANDBOX, run=commands) == "systemd-run ended with 217: Job failed."
-
-
-@pytest.mark.parametrize(("told", "known"), [("yes\n", True), ("no\n", False)])
-def test_lingering_is_what_logind_says(told: str, known: bool) -> None:
-    assert user_manager.linger({"USER": "me"}, run=Commands({"show-user me": Ran(0, told, "")})) is known
 
 
 def test_a_command_that_does_not_exist_is_an_answer_not_an_exception() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wikimem import places, service_install, service_plan, service_remove, user_manager
+from wikimem import places, service_install, service_machine, service_plan, service_remove, user_manager
 from wikimem.cli.connection import settings_for
 from wikimem.cli.options import json_option
 from wikimem.cli.output import note, print_json, print_table, safe
@@ -50,7 +50,7 @@ def install(name: str, path: str | None, only_print: bool, no_sandbox: bool) -> 
     # First what a person has to mend anyway, then whether systemd is there: the plan changes nothing.
     service_plan.plan_install(name, path, env=env, cwd=Path.cwd(), sandbox=False)
     user_manager.require_manager()
-    refusal = "" if no_sandbox else user_manager.sandbox_refusal(service_plan.sandbox_dropin())
+    refusal = "" if no_sandbox else service_machine.sandbox_refusal(service_plan.sandbox_dropin())
     sandbox = not no_sandbox and not refusal
     if refusal:
         note(f"no sandbox: user namespaces do not work here ({refusal})")
@@ -85,12 +85,12 @@ def status(name: str | None, as_json: bool) -> int:
     user_manager.require_manager()
     names = [name] if name else user_manager.installed_names(env)
     if as_json and not names:
-        print_json({"services": [], "linger": user_manager.linger(env)})
+        print_json({"services": [], "linger": service_machine.linger(env)})
     if not names or not all(user_manager.is_installed(one, env) for one in names):
         raise _no_service(name)
     found = [_state_of(one, env) for one in names]
     if as_json:
-        print_json({"services": found, "linger": user_manager.linger(env)})
+        print_json({"services": found, "linger": service_machine.linger(env)})
     else:
         for one in found:
             _print_state(one)
@@ -155,7 +155,7 @@ def _print_plan(plan: service_plan.Plan) -> None:
 
 
 def _print_linger(env: dict[str, str]) -> None:
-    lingers = user_manager.linger(env)
+    lingers = service_machine.linger(env)
     if lingers:
         click.echo("lingering is on: the service runs without a login")
     else:
