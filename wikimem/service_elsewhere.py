@@ -4,7 +4,7 @@ from pathlib import Path
 
 from wikimem.errors import NotRunning
 from wikimem.service_units import socket_of
-from wikimem.user_manager import Run, run, systemctl
+from wikimem.user_manager import Run, properties, run
 
 
 def elsewhere(name: str, path: Path, *, run: Run = run) -> NotRunning | None:
@@ -12,8 +12,7 @@ def elsewhere(name: str, path: Path, *, run: Run = run) -> NotRunning | None:
 
     Who restarts such a unit takes the daemon from everybody else, and finds nobody all the same.
     """
-    answer = systemctl("show", socket_of(name), "-p", "ActiveState,Listen", run=run)
-    told = dict(line.split("=", 1) for line in answer.out.splitlines() if "=" in line)
+    told = properties(socket_of(name), "ActiveState,Listen", run=run) or {}
     there = told.get("Listen", "").removesuffix(" (Stream)")
     if told.get("ActiveState") != "active" or not there or there == str(path):
         return None

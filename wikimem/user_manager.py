@@ -156,15 +156,22 @@ def tell(*words: str, run: Run = run) -> None:
         raise WikimemError(f"systemctl --user {' '.join(words)}: {said}", hint="mend that, then run the same again")
 
 
+def properties(unit: str, names: str, *, run: Run = run) -> dict[str, str] | None:
+    """Return a unit's properties, of which `names` is a list with commas; None when no manager answers."""
+    answer = systemctl("show", unit, "-p", names, run=run)
+    if answer.status != 0:
+        return None
+    return dict(line.split("=", 1) for line in answer.out.splitlines() if "=" in line)
+
+
 def unit_state(unit: str, *, run: Run = run) -> UnitState | None:
     """Return the unit's state; None when no manager answers."""
     wanted = (
         "LoadState,ActiveState,SubState,Result,UnitFileState,MainPID,NRestarts,ExecMainStatus,StatusText,InvocationID"
     )
-    answer = systemctl("show", unit, "-p", wanted, run=run)
-    if answer.status != 0:
+    found = properties(unit, wanted, run=run)
+    if found is None:
         return None
-    found = dict(line.split("=", 1) for line in answer.out.splitlines() if "=" in line)
     return UnitState(
         unit=unit,
         load=found.get("LoadState", ""),

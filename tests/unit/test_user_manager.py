@@ -169,7 +169,6 @@ def test_a_unit_that_listens_elsewhere_is_not_restarted_for_every_client(
         return Ran(0, "ActiveState=active\nListen=/run/user/1/wikimem/notes.sock (Stream)\n", "")
 
     monkeypatch.setattr(user_manager, "systemctl", systemctl)
-    monkeypatch.setattr("wikimem.service_elsewhere.systemctl", systemctl)
     monkeypatch.setattr(user_manager, "is_installed", lambda *_: True)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     with pytest.raises(NotRunning, match=r"listens on /run/user/1/wikimem/notes\.sock"):
