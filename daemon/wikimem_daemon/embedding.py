@@ -28,8 +28,8 @@ from wikimem.pages.layout import Layout
 from wikimem.pages.page import Page
 from wikimem.store.locks import VaultLock, vault_key
 from wikimem_daemon import logs
+from wikimem_daemon.fetched import FetchedQueries
 from wikimem_daemon.freshness import Degraded
-from wikimem_daemon.prepared import PreparedQueries
 
 _log = logging.getLogger("wikimem.embedding")
 
@@ -51,7 +51,7 @@ class EmbeddingWorker:
     """One vault's vectors (`vectors.Vectors`)."""
 
     def __init__(self, parts: Embeddings, stop: threading.Event, lock: VaultLock) -> None:
-        self.embedder = PreparedQueries(parts.client.model, parts.sync.space)
+        self.embedder = FetchedQueries(parts.client.model, parts.sync.space)
         self.index = parts.sync.space
         self._sync = parts.sync
         self._client = parts.client

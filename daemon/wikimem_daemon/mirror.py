@@ -5,7 +5,6 @@ which gets the effects in batches.
 """
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -17,12 +16,13 @@ from wikimem.pages.reading import conflict_copy_problem, git_marker_line, read_p
 from wikimem.store.manifest import FileEntry, Manifest
 from wikimem.text.problems import Problem
 from wikimem_daemon.clock import Clock
-from wikimem_daemon.consequences import Effect, Ids, inode_of
+from wikimem_daemon.consequences import Effect, inode_of
 from wikimem_daemon.departures import Departed, Departures
 from wikimem_daemon.disk import DiskView, Kind, Look
 from wikimem_daemon.freshness import Degraded
 from wikimem_daemon.identity import Held
 from wikimem_daemon.indexing import Index
+from wikimem_daemon.known import KnownFiles
 from wikimem_daemon.longnotes import LongNotes
 from wikimem_daemon.ownwrites import REMOVED, UNKNOWN, OwnWrites
 from wikimem_daemon.placing import Placing
@@ -39,7 +39,7 @@ from wikimem_daemon.plan import (
 )
 from wikimem_daemon.watcher import Watcher
 
-__all__ = ["Degraded", "Mirror", "Surroundings", "Waiting"]
+__all__ = ["Mirror", "Surroundings", "Waiting"]
 
 _SOON_S = 0.05
 
@@ -96,13 +96,11 @@ class Mirror:
         self._departed = departed
         self._take_back = take_back
         self.around: Surroundings | None = None
-        self.entries: dict[str, FileEntry] = {}
-        self.by_folder: dict[str, set[str]] = defaultdict(set)
+        self.known = KnownFiles()
         self.held: dict[str, Degraded] = {}
         self.waiting: dict[str, Waiting] = {}
         self.problems: dict[str, Problem] = {}
         self._effects: dict[str, Effect] = {}
-        self._restamped: set[str] = set()
         self.baseline = False
         self.offline = True
         self._acts: Mapping[Step, Callable[[str, Sight, Look, Waiting | None], None]] = {
@@ -115,11 +113,6 @@ class Mirror:
             Step.DROP: self._drop,
         }
 
-    def load(self, entries: Mapping[str, FileEntry]) -> None:
-        """Begin with what an earlier process knew."""
-        for path, entry in entries.items():
-            self._know(path, entry)
-
     def look_at(self, path: str, *, scanned: bool = False, patient: bool = False) -> Step:
         """Look at one path and do what the table says. `scanned`: a settled stamp that is the same is enough.
 
@@ -127,12 +120,12 @@ class Mirror:
         """
         if patient:
             self.long_notes.check(path)
-        entry = self.entries.get(path)
+        entry = self.known.entries.get(path)
         if scanned and self.is_settled(path):
             return Step.NOTHING
         if path in self._effects:
             self._settle()
-            entry = self.entries.get(path)
+            entry = self.known.entries.get(path)
         before = self.waiting.pop(path, None)
         self.held.pop(path, None)
         self.problems.pop(path, None)
@@ -148,7 +141,7 @@ class Mirror:
         file = self._take_back(path)
         if file is None:
             return False
-        self._know(path, file.left)
+        self.known.put(file.left)
         if file.page is not None:
             self._index.replace_page(file.page)
         else:
@@ -165,7 +158,7 @@ class Mirror:
 
     def is_settled(self, path: str) -> bool:
         """Say whether a file's stamp alone proves that it is as it was."""
-        entry = self.entries.get(path)
+        entry = self.known.entries.get(path)
         if entry is None or not entry.settled or path in self.held or path in self.waiting:
             return False
         return path in self._index.pages and self._disk.stamp(path) == entry.stamp
@@ -195,7 +188,7 @@ class Mirror:
             return False
         if look.stamp is not None and self.around is not None:
             inode = (look.stamp.dev, look.stamp.ino)
-            for other, entry in self.entries.items():
+            for other, entry in self.known.entries.items():
                 if other != path and inode_of(entry) == inode:
                     self.around.look_again(other)
         return True
@@ -248,32 +241,25 @@ class Mirror:
             self.problems[path] = too_large_page(path, look.stamp.size, self._placing.layout).problems[0]
 
     def _restamp(self, path: str, _sight: Sight, look: Look, _before: Waiting | None) -> None:
-        entry = self.entries[path]
         if look.stamp is not None:
-            fresher = replace(entry, stamp=look.stamp, settled=not look.racy)
-            if fresher != entry:
-                self.entries[path] = fresher
-                self._restamped.add(path)
+            self.known.restamp(replace(self.known.entries[path], stamp=look.stamp, settled=not look.racy))
         if path not in self._index.pages:
             self._take_in(path, look.data)
 
     def _take_in(self, path: str, data: bytes) -> Page:
         page, prepared = self.long_notes.take(path, data, self._placing.layout, self._index.pages.get(path))
-        if prepared is None:
-            self._index.replace_page(page)
-        else:
-            self._index.replace_page(page, prepared)
+        self._index.replace_page(page, prepared)
         return page
 
     def _serve(self, path: str, _sight: Sight, look: Look, _before: Waiting | None) -> None:
         if look.stamp is None:
             return
-        entry = self.entries.get(path)
+        entry = self.known.entries.get(path)
         before = self.items_of(path)
         page = self._take_in(path, look.data)
         digest = hashlib.sha256(look.data)
         known = FileEntry(path, look.stamp, not look.racy, digest.digest(), entry.ids if entry else ())
-        self._know(path, known)
+        self.known.put(known)
         cause = self._cause(path, digest.hexdigest(), entry)
         self._effects[path] = Effect(path, before, page.items, known, look.data, cause, not self.baseline)
 
@@ -283,7 +269,7 @@ class Mirror:
         last_write = watcher.writing.get(path, now) if watcher is not None else now
         since = before.since if before is not None else now
         if sight == Sight.EMPTIED:
-            patience = EMPTY_S if path in self.entries else NEW_EMPTY_S
+            patience = EMPTY_S if path in self.known.entries else NEW_EMPTY_S
             quiet = before.quiet if before is not None else last_write + SETTLE_S
             self.waiting[path] = Waiting(since, quiet, since + patience, "is empty")
         else:
@@ -302,9 +288,9 @@ class Mirror:
 
     def _drop(self, path: str, sight: Sight, look: Look, before: Waiting | None) -> None:
         held = self.items_of(path)
-        was = Departed(self.entries[path], self._index.pages.get(path))
+        was = Departed(self.known.entries[path], self._index.pages.get(path))
         self._index.remove_page(path)
-        self._forget(path)
+        self.known.forget(path)
         cause = self._cause(path, REMOVED, was.entry)
         self._effects[path] = Effect(path, held, (), None, b"", cause, not self.baseline, was)
         self._nothing(path, sight, look, before)
@@ -317,7 +303,7 @@ class Mirror:
 
     def items_of(self, path: str) -> tuple[Held, ...]:
         """Return a known file's items with their ids, as they were last served."""
-        entry = self.entries.get(path)
+        entry = self.known.entries.get(path)
         if entry is None:
             return ()
         ids = {(name, ordinal): item_id for name, ordinal, item_id in entry.ids}
@@ -336,24 +322,12 @@ class Mirror:
 
     def serve_last_good(self, path: str) -> None:
         """Answer from the text that an earlier process read, where this one cannot read the file."""
-        if path in self.entries and path not in self._index.pages:
+        if path in self.known.entries and path not in self._index.pages:
             body = self._manifest.body(path)
             if body is not None:
                 self._index.replace_page(read_page(path, body, self._placing.layout))
 
-    # --------------------------------------------------------------- knowing
-
-    def _know(self, path: str, entry: FileEntry) -> None:
-        self.entries[path] = entry
-        self.by_folder[path.rpartition("/")[0]].add(path)
-
-    def _forget(self, path: str) -> None:
-        self.entries.pop(path, None)
-        self._restamped.discard(path)
-        folder = path.rpartition("/")[0]
-        self.by_folder[folder].discard(path)
-        if not self.by_folder[folder]:
-            del self.by_folder[folder]
+    # ------------------------------------------------------- what others ask for
 
     @property
     def effects_waiting(self) -> int:
@@ -365,49 +339,9 @@ class Mirror:
         effects, self._effects = list(self._effects.values()), {}
         return effects
 
-    def set_ids(self, ids: Mapping[str, Ids]) -> None:
-        """Learn which item is which."""
-        for path, found in ids.items():
-            entry = self.entries.get(path)
-            if entry is not None:
-                self.entries[path] = replace(entry, ids=found)
-
-    def rename_ids(self, path: str, reborn: Mapping[str, str]) -> None:
-        """Give items of a file the ids that they bore elsewhere."""
-        entry = self.entries.get(path)
-        if entry is not None:
-            ids = tuple((name, ordinal, reborn.get(one, one)) for name, ordinal, one in entry.ids)
-            self.entries[path] = replace(entry, ids=ids)
-            self._restamped.add(path)
-
-    def doubt_stamps(self) -> None:
-        """Let the next comparison read every file: the clock was set, or somebody asks for it."""
-        for path, entry in self.entries.items():
-            self.entries[path] = replace(entry, settled=False)
-
-    def doubt_all(self) -> None:
-        """Let the next look parse every file again: the layout reads it in another way."""
-        for path, entry in self.entries.items():
-            self.entries[path] = replace(entry, settled=False, hash=b"")
-
-    def take_restamped(self) -> list[FileEntry]:
-        """Return the files whose stamp or ids changed since the last call, while their bytes stayed."""
-        restamped, self._restamped = self._restamped, set()
-        return [self.entries[path] for path in restamped if path in self.entries]
-
-    def knows_below(self, folder: str) -> bool:
-        """Say whether any file below a folder is known."""
-        prefix = f"{folder}/" if folder else ""
-        return any(known == folder or known.startswith(prefix) for known in self.by_folder)
-
     def knew_below(self, folder: str) -> bool:
         """Say whether any file below a folder is known, or was a moment ago."""
-        return self.knows_below(folder) or bool(self._departed.below(folder))
-
-    def below(self, folder: str) -> list[str]:
-        """Return every known path below a folder."""
-        prefix = f"{folder}/" if folder else ""
-        return [path for path in self.entries if path.startswith(prefix)]
+        return self.known.has_below(folder) or bool(self._departed.below(folder))
 
 
 def _withheld(path: str, sight: Sight, look: Look) -> tuple[Degraded, Problem | None]:

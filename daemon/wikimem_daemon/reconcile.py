@@ -154,8 +154,8 @@ class Reconciler:
 
     async def start(self) -> None:
         """Begin to watch, and to read the vault in slices: `partial` is true until that is done."""
-        self._mirror.load(self._manifest.load())
-        self._consequences.load_gone(self._manifest.gone(), self._mirror.entries)
+        self._mirror.known.load(self._manifest.load().values())
+        self._consequences.load_gone(self._manifest.gone(), self._mirror.known.entries)
         self._mirror.baseline = self._state.meta(_COMPLETE) is None
         if self._mirror.baseline:
             # There may have been a first life that ended before it was kept: what it saw cannot be compared with.
@@ -275,14 +275,14 @@ class Reconciler:
 
     async def rebuild(self) -> None:
         """Read everything again, whatever the stamps say, and wait for it."""
-        self._mirror.doubt_stamps()
+        self._mirror.known.doubt_stamps()
         await self._compare_and_wait("rebuild")
 
     async def relayout(self, layout: Layout) -> None:
         """Go by another layout: what it no longer reads leaves, what it now reads comes."""
         self._placing.relayout(layout)
-        self._mirror.doubt_all()
-        for path in list(self._mirror.entries):
+        self._mirror.known.doubt_all()
+        for path in list(self._mirror.known.entries):
             self._work.add(LookAt(path))
         await self._compare_and_wait("reload")
 
@@ -308,7 +308,7 @@ class Reconciler:
             fallback=choice.reason if choice is not None else "",
             hint=choice.hint if choice is not None else "",
             watches=watcher.watches if watcher is not None else 0,
-            files=len(self._mirror.entries),
+            files=len(self._mirror.known.entries),
             pending=len(self._work),
             comparisons=self._comparisons.count,
             comparisons_without_change=self._comparisons.without_change,
@@ -367,10 +367,10 @@ class Reconciler:
         """Work out what the edits since the last call mean."""
         effects = self._mirror.take_effects()
         if effects:
-            self._mirror.set_ids(self._consequences.take(effects, patient=not self.partial))
+            self._mirror.known.set_ids(self._consequences.take(effects, patient=not self.partial))
         for path, reborn in self._consequences.take_reborn().items():
-            self._mirror.rename_ids(path, reborn)
-        for entry in self._mirror.take_restamped():
+            self._mirror.known.rename_ids(path, reborn)
+        for entry in self._mirror.known.take_restamped():
             self._consequences.unsaved.restamp(entry)
         self._saver.schedule()
 
@@ -388,12 +388,12 @@ class Reconciler:
         if self.partial:
             self._settle()
             self.partial = self._mirror.offline = self._mirror.baseline = False
-            self._consequences.tell_due(len(self._mirror.entries))
+            self._consequences.tell_due(len(self._mirror.known.entries))
             self._saver.then(lambda: self._state.set_meta(_COMPLETE, "1"))
         self._sidebands.take_all()
 
     def _surveyor(self) -> Surveyor:
-        return Surveyor(self._raw, self._placing, self._mirror.entries)
+        return Surveyor(self._raw, self._placing, self._mirror.known.entries)
 
     async def _compare_surveyed(self, why: str) -> bool:
         self._check_root()
@@ -428,7 +428,7 @@ class Reconciler:
         jumped = self._clocks.jumped()
         if jumped is not None:
             # Stamps of before a step of the clock may come again.
-            self._mirror.doubt_stamps()
+            self._mirror.known.doubt_stamps()
             self._compare_all(jumped)
         elif self.partial and not (len(self._work) or self._slices.running or self._surveys.running):
             self._compare_all("start")  # the first one did not come to its end
@@ -442,7 +442,7 @@ class Reconciler:
         self._retry_held(now)
         if not self._slices.run():
             self._slices.go_on()
-        elif not self.partial and self._consequences.tell_due(len(self._mirror.entries)):
+        elif not self.partial and self._consequences.tell_due(len(self._mirror.known.entries)):
             self._saver.schedule()
         self._moved.set()
 

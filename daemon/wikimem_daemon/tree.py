@@ -39,7 +39,7 @@ class Tree:
 
     def is_ours(self, path: str) -> bool:
         """Say whether a file's path can matter."""
-        return path in self._mirror.entries or self._placing.is_ours(path)
+        return path in self._mirror.known.entries or self._placing.is_ours(path)
 
     def _is_read_anyway(self, inside: str, kind: Kind) -> bool:
         return self._placing.wants(inside) if kind == Kind.FOLDER else self._placing.is_ours(inside)
@@ -111,7 +111,7 @@ class Tree:
         """Return the looks at what is known and lies in folders that no listing met."""
         return [
             LookAt(path)
-            for folder, paths in self._mirror.by_folder.items()
+            for folder, paths in self._mirror.known.by_folder.items()
             if folder not in self._folders and self.held_above(f"{folder}/") is None
             for path in sorted(paths)
         ]
@@ -204,7 +204,7 @@ class Tree:
         again: list[Work] = []
         if self.held.pop(folder, None) is not None:
             # What was kept below it may lie in folders that no listing knows any more.
-            again = [LookAt(path, scanned=True) for path in self._mirror.below(folder)]
+            again = [LookAt(path, scanned=True) for path in self._mirror.known.below(folder)]
         self._folders[folder] = (listing.dev, listing.ino)
         self._met.add(folder)
         if folder:
@@ -222,10 +222,10 @@ class Tree:
         # A new file system may get the very numbers of the old one: one that was found empty stays suspicious.
         if before == (listing.dev, listing.ino) and (held is None or held.code != "empty-folder"):
             return False
-        if not (self._mirror.knew_below if folder in self._placing.tops else self._mirror.knows_below)(folder):
+        if not (self._mirror.knew_below if folder in self._placing.tops else self._mirror.known.has_below)(folder):
             return False
-        known = self._mirror.below(folder)
-        return before is not None or all(self._mirror.entries[path].stamp.dev != listing.dev for path in known)
+        known = self._mirror.known.below(folder)
+        return before is not None or all(self._mirror.known.entries[path].stamp.dev != listing.dev for path in known)
 
     def _is_listed_elsewhere(self, folder: str, listing: Listing) -> bool:
         if not self._links.is_below_link(folder):
@@ -255,7 +255,7 @@ class Tree:
 
     def _finish(self, work: FinishFolder) -> None:
         prefix = f"{work.folder}/" if work.folder else ""
-        known = self._mirror.by_folder.get(work.folder, set())
+        known = self._mirror.known.by_folder.get(work.folder, set())
         gone: list[Work] = [LookAt(path) for path in sorted(known) if path[len(prefix) :] not in work.names]
         subs = sorted(self._subfolders.get(work.folder, set()))
         # A top folder may be known from an earlier process only, and not even be there.
@@ -275,7 +275,7 @@ class Tree:
         self._folders.pop(folder, None)
         self._links.forget(folder)
         self._subfolders[folder.rpartition("/")[0]].discard(folder)
-        looks: list[Work] = [LookAt(path) for path in sorted(self._mirror.by_folder.get(folder, set()))]
+        looks: list[Work] = [LookAt(path) for path in sorted(self._mirror.known.by_folder.get(folder, set()))]
         subs: list[Work] = [ListFolder(sub) for sub in sorted(self._subfolders.pop(folder, set()))]
         self._work.expand([*looks, *subs])
 
@@ -285,4 +285,4 @@ class Tree:
         self.held[folder] = Degraded(code, f"{detail}; what was known there is kept", hint)
         if known is None:
             self._mirror.take_back_below(folder)
-            self._work.expand([LastGood(path) for path in self._mirror.below(folder)])
+            self._work.expand([LastGood(path) for path in self._mirror.known.below(folder)])

@@ -10,7 +10,7 @@ from wikimem.cache.queries import REMEMBERED
 from wikimem.cache.space import VectorSpace
 
 
-class PreparedQueries:
+class FetchedQueries:
     """The embedder that the index asks: it hands out what `prepare` has fetched, and never waits."""
 
     def __init__(self, model: str, space: VectorSpace) -> None:
