@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import secrets
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,7 +33,7 @@ def replace_file(file: Path, data: bytes, *, new_mode: int) -> None:
 
 @contextlib.contextmanager
 def _temporary(target: Path) -> Iterator[Path]:
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
     try:
         yield temporary
     finally:

@@ -61,7 +61,7 @@ def answer(*items: dict[str, Any], **more: Any) -> Any:
 
 
 def printed(show: Any, *args: Any, color: bool = False, **options: Any) -> str:
-    @click.command()
+    @click.command(context_settings={"color": color})
     def command() -> None:
         show(*args, **options)
 

@@ -23,6 +23,14 @@ def prepare_streams() -> None:
             stream.reconfigure(errors="replace")
 
 
+def coloured() -> bool:
+    """Whether what is printed goes to somebody who sees its colours."""
+    context = click.get_current_context(silent=True)
+    if context is not None and context.color is not None:
+        return context.color
+    return sys.stdout.isatty()
+
+
 def print_json(value: Any) -> None:
     """Print one JSON document, non-ASCII raw."""
     click.echo(json.dumps(value, ensure_ascii=False, indent=2))

@@ -6,9 +6,7 @@ from typing import Any
 import click
 
 from wikimem.api.protocol import RetrieveAnswer, RetrievedItemBody
-from wikimem.cli.marking import matched_spans
-from wikimem.cli.output import print_table, print_text, safe
-from wikimem.host_prompt import fitted, injection_text
+from wikimem.cli.output import coloured, print_table, print_text, safe
 
 _INDENT = "   "
 
@@ -33,6 +31,8 @@ def print_answer(answer: RetrieveAnswer, *, form: str = "text", explain: bool = 
 
 def prompt_text(items: Iterable[Mapping[str, Any]], budget_tokens: int | None) -> str:
     """Return the text that a host puts before its model: each item below the address it can be linked with."""
+    from wikimem.host_prompt import fitted, injection_text  # noqa: PLC0415 - only for a prompt
+
     shown = [(item["address"], item["content"]) for item in items]
     return safe(injection_text(shown if budget_tokens is None else fitted(shown, budget_tokens)))
 
@@ -83,16 +83,24 @@ def marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
     return "".join([*pieces, text[end:]])
 
 
+def _matches_marked(text: str, matched: Sequence[str]) -> str:
+    if not coloured():
+        return text
+    # 40 ms, most of them for the tables of scripts: a script that reads the answer does not wait for its bold letters.
+    from wikimem.cli.marking import matched_spans  # noqa: PLC0415
+
+    return marked(text, matched_spans(text, matched))
+
+
 def _print_item(number: int, item: RetrievedItemBody) -> None:
     matched = item["matched_terms"]
     name = safe(item["name"]).replace("\n", " ")
-    head = f"{_place(number, item)} {marked(name, matched_spans(name, matched))}  {safe(item['address'])}"
+    head = f"{_place(number, item)} {_matches_marked(name, matched)}  {safe(item['address'])}"
     via = f"  via {safe(item['via'])}" if item["via"] is not None else ""
     found = f"  matched {safe(_matched(item))}" if matched else ""
     click.echo(f"{head}  {_figure(item['score'])}{via}{found}".replace("\n", " "))
     content = safe(item["content"])
-    lines = marked(content, matched_spans(content, matched)).split("\n")
-    for line in lines:
+    for line in _matches_marked(content, matched).split("\n"):
         click.echo(f"{_INDENT}{line}".rstrip())
     click.echo()
 
