@@ -149,6 +149,34 @@ def test_a_file_that_is_deleted_while_it_is_open_is_written_anew_with_all_it_hel
         assert later.vault_id == state.vault_id
 
 
+@pytest.mark.parametrize("kind", ["a stranger", "an old copy", "no database"])
+def test_a_file_that_is_put_in_its_place_costs_nothing_that_it_held(kind: str, tmp_path: Path) -> None:
+    """Its log is still there, and would be joined to the other file."""
+    file, other = tmp_path / "s", tmp_path / "other"
+    with State(file, TABLE) as state:
+        if kind == "an old copy":
+            state.execute("INSERT INTO numbers VALUES (0)")
+            state.compact()
+            shutil.copy(file, other)
+            state.execute("DELETE FROM numbers")
+        state.execute_many("INSERT INTO numbers VALUES (?)", [(one,) for one in range(50_000)])
+        state.compact()
+        state.execute("INSERT INTO numbers VALUES (50000)")
+        if kind == "a stranger":
+            with closing(sqlite3.connect(other)) as made:
+                made.executescript("CREATE TABLE theirs (n); INSERT INTO theirs VALUES (7);")
+        elif kind == "no database":
+            other.write_text("notes")
+        put = other.read_bytes()
+        other.replace(file)
+        assert state.query("SELECT count(*) FROM numbers") == [(50_001,)]
+        state.execute("INSERT INTO numbers VALUES (50001)")
+    assert next(tmp_path.glob("s.replaced-*")).read_bytes() == put
+    with State(file, TABLE) as later:
+        assert later.query("SELECT count(*) FROM numbers") == [(50_002,)]
+        assert later.set_aside is None
+
+
 def test_a_strange_file_in_its_place_is_refused_and_left_alone(tmp_path: Path) -> None:
     with State(tmp_path / "s", TABLE) as state:
         for name in ("s", "s-wal", "s-shm"):

@@ -91,8 +91,7 @@ class State:
 
     def _adopt(self, connection: sqlite3.Connection) -> None:
         """Go on with this connection. A store that is dropped without `close` must not leave it to a collection."""
-        found = self.path.stat()
-        self._file = (found.st_dev, found.st_ino)
+        self._file, self._log_file = _identity(self.path), _identity(self._log_path)
         self._connection = connection
         self._close_at_last = weakref.finalize(self, connection.close)
 
@@ -105,11 +104,12 @@ class State:
             self._begin_anew()
             return
         try:
-            found = self.path.stat()
-            if (found.st_dev, found.st_ino) != self._file:
-                self._change_over()
-        except FileNotFoundError:
-            self._put_back()
+            found = _identity(self.path)
+            if found is None:
+                self._put_back()
+            elif found != self._file:
+                has_our_log = self._log_file is not None and _identity(self._log_path) == self._log_file
+                self._move_stranger() if has_our_log else self._change_over()
         except (OSError, sqlite3.Error) as error:
             raise self._unavailable("look at the file", error) from error
 
@@ -120,6 +120,21 @@ class State:
         before()
         self._is_damaged, self.is_new = False, True
         self.vault_id = self._vault_id()
+
+    @property
+    def _log_path(self) -> Path:
+        return Path(f"{self.path}-wal")
+
+    def _move_stranger(self) -> None:
+        """Move a file away that was put in our file's place, beside our write-ahead log, and write ours anew.
+
+        A program that makes a state of its own makes a log of its own. SQLite would join our log to whatever file has
+        the name, and spoil both.
+        """
+        aside = self.path.with_name(f"{self.path.name}.replaced-{time.time_ns()}")
+        self.path.rename(aside)
+        log.warning("the state %s was replaced while it was open; what was put there is now %s", self.path, aside)
+        self._put_back()
 
     def _put_back(self) -> None:
         """Write the deleted file anew, with all that it held."""
@@ -283,6 +298,15 @@ class State:
             step=step,
             hint=_DAMAGED if self._is_damaged else _HELD if _is_busy(error) else _UNWRITABLE,
         )
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another one of its name, None when there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _is_busy(error: Exception) -> bool:
