@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from threading import Lock
 from typing import NamedTuple
 
-from wikimem.store.files import FileRead, Files, Stamp, WriteMode, bytes_hash
+from wikimem.store.files import FileRead, Files, WriteMode, bytes_hash
+from wikimem.store.stamps import Stamp
 from wikimem.store.walking import IsRead, Report
 
 _KEPT = 4

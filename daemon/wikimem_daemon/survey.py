@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from wikimem.store.files import Stamp
 from wikimem.store.manifest import FileEntry
+from wikimem.store.stamps import Stamp
 from wikimem_daemon.disk import DiskView, Kind, Listing, Look, Target
 from wikimem_daemon.placing import Placing
 from wikimem_daemon.threads import in_thread

@@ -3,7 +3,8 @@
 import errno
 from collections.abc import Iterator
 
-from wikimem.store.files import FileRead, OutsideVault, Stale, Stamp, WalkFault, WriteMode, bytes_hash
+from wikimem.store.files import FileRead, OutsideVault, Stale, WalkFault, WriteMode, bytes_hash
+from wikimem.store.stamps import Stamp
 from wikimem.store.walking import IsRead, Report
 
 

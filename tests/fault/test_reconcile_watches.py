@@ -10,7 +10,7 @@ import pytest
 
 from tests.reconciling import living, new_vault, two_notes
 from tests.watching import FakeDuty
-from wikimem.store.files import Stamp
+from wikimem.store.stamps import Stamp
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

@@ -10,7 +10,8 @@ from tests.fault.editors import Between, WithoutLeases
 from wikimem.api.local import LocalClient
 from wikimem.config import load
 from wikimem.errors import StorageError, TryAgain
-from wikimem.store.files import DiskFiles, OutsideVault, Stale, WalkFault, bytes_hash, stamp_of
+from wikimem.store.files import DiskFiles, OutsideVault, Stale, WalkFault, bytes_hash
+from wikimem.store.stamps import stamp_of
 from wikimem.store.vault import MemoryStore
 
 OLD = b"old text\n"

@@ -7,9 +7,10 @@ import pytest
 
 from wikimem.errors import Conflict
 from wikimem.pages.items import content_hash
-from wikimem.store.files import Files, Stamp
+from wikimem.store.files import Files
 from wikimem.store.history import History, PriorText
 from wikimem.store.manifest import Manifest
+from wikimem.store.stamps import Stamp
 from wikimem.store.vault import MemoryStore
 from wikimem_daemon.ownwrites import AnnouncingFiles, OwnWrites
 from wikimem_daemon.unsaved import Keeper, Unsaved

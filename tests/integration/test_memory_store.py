@@ -16,7 +16,7 @@ from wikimem.errors import (
     StorageError,
 )
 from wikimem.pages.layout import Layout
-from wikimem.store.files import stamp_of
+from wikimem.store.stamps import stamp_of
 from wikimem.store.vault import MemoryStore
 
 

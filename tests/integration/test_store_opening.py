@@ -8,7 +8,8 @@ import pytest
 from tests.fault.editors import Between, WithoutLeases
 from wikimem.errors import VaultError
 from wikimem.pages.layout import Layout
-from wikimem.store.files import DiskFiles, Files, stamp_of
+from wikimem.store.files import DiskFiles, Files
+from wikimem.store.stamps import stamp_of
 from wikimem.store.vault import MemoryStore
 
 

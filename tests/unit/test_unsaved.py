@@ -1,5 +1,5 @@
-from wikimem.store.files import Stamp
 from wikimem.store.manifest import FileEntry, GoneRow
+from wikimem.store.stamps import Stamp
 from wikimem_daemon.unsaved import Renamed, Unsaved
 
 STAMP = Stamp(1, 2, 3, 4, 5)

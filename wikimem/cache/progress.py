@@ -23,11 +23,11 @@ class Failed:
 class Progress:
     """One look at the work.
 
-    `count` and `pending` are of the wiki. Of the diary, `diary_days` were asked for, and `diary_pending` of their
-    entries have no vector yet. `sent` counts the texts that the endpoint was paid for since the process started,
-    `tokens` what it said they cost. `rate` is in texts a second, `eta_s` in seconds. `uncommitted` vectors are in
-    memory only. `failing_at` and `retry_at` are moments of the clock that the work goes by (monotonic seconds): since
-    when it fails, and when it is tried again.
+    `count` and `pending` are of the wiki; `diary_pending` entries of the diary were asked for and have no vector yet.
+    `sent` counts the texts that the endpoint was paid for since the process started, `tokens` what it said they cost.
+    `rate` is in texts a second, `eta_s` in seconds. `uncommitted` vectors are in memory only. `failing_at` and
+    `retry_at` are moments of the clock that the work goes by (monotonic seconds): since when it fails, and when it is
+    tried again.
     """
 
     state: State = "starting"
@@ -35,7 +35,6 @@ class Progress:
     pending: int = 0
     model: str = ""
     dim: int = 0
-    diary_days: int = 0
     diary_pending: int = 0
     uncommitted: int = 0
     failed: tuple[Failed, ...] = ()

@@ -362,7 +362,6 @@ class VectorSync:
             count=0 if mismatch else counts.total() - lacking,
             pending=len(counts) if mismatch else pending,
             dim=self._mismatch[1] if self._mismatch is not None else self.space.dim,
-            diary_days=len(self.days.touched),
             diary_pending=diary_pending,
             uncommitted=len(self._wiki.fresh) + len(self._diary.fresh),
             failed=tuple(Failed(item.category, item.name, reason) for _, item, reason in self._failed.values()),

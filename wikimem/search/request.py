@@ -46,17 +46,9 @@ def check(
     until: Moment | None,
 ) -> Request:
     """Return the arguments as values. Raises `InvalidInput`."""
-    if not isinstance(query, str):
-        raise InvalidInput("The query is no text.", hint="Pass the question as a string.")
-    if len(query) > LONGEST_QUERY:
-        raise InvalidInput(
-            f"The query has {len(query):,} characters.", hint=f"Ask with at most {LONGEST_QUERY:,}; a note is enough."
-        )
+    _check_query(query)
     for name, value in (("category", category), ("owner", owner), ("tag", tag)):
-        if value is not None and not isinstance(value, str):
-            raise InvalidInput(f"`{name}` is {value!r}.", hint="Pass it as a string.")
-        if value is not None and len(value) > LONGEST_FILTER:
-            raise InvalidInput(f"`{name}` has {len(value):,} characters.", hint=f"Use at most {LONGEST_FILTER:,}.")
+        _check_filter(name, value)
     zone = _zone(tz)
     return Request(
         query,
@@ -74,6 +66,22 @@ def check(
             None if until is None else _seconds("until", until, zone, end=True),
         ),
     )
+
+
+def _check_query(query: str) -> None:
+    if not isinstance(query, str):
+        raise InvalidInput("The query is no text.", hint="Pass the question as a string.")
+    if len(query) > LONGEST_QUERY:
+        raise InvalidInput(
+            f"The query has {len(query):,} characters.", hint=f"Ask with at most {LONGEST_QUERY:,}; a note is enough."
+        )
+
+
+def _check_filter(name: str, value: str | None) -> None:
+    if value is not None and not isinstance(value, str):
+        raise InvalidInput(f"`{name}` is {value!r}.", hint="Pass it as a string.")
+    if value is not None and len(value) > LONGEST_FILTER:
+        raise InvalidInput(f"`{name}` has {len(value):,} characters.", hint=f"Use at most {LONGEST_FILTER:,}.")
 
 
 def _count(name: str, value: int, *, least: int) -> int:

@@ -16,7 +16,7 @@ from wikimem.store.atomic import Replacer, WriteMode
 from wikimem.store.based_on import Stale, bytes_hash
 from wikimem.store.kernel import Kernel
 from wikimem.store.lingering import Shelter
-from wikimem.store.stamps import Stamp, stamp_is_racy, stamp_of
+from wikimem.store.stamps import Stamp, stamp_of
 from wikimem.store.steps import step
 from wikimem.store.walking import IsRead, Report, Walk, WalkFault, is_inside, raise_unreadable
 
@@ -26,12 +26,9 @@ __all__ = [
     "Files",
     "OutsideVault",
     "Stale",
-    "Stamp",
     "WalkFault",
     "WriteMode",
     "bytes_hash",
-    "stamp_is_racy",
-    "stamp_of",
 ]
 
 _READ_TRIES = 200

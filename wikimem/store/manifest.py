@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from wikimem.store.files import Stamp
+from wikimem.store.stamps import Stamp
 from wikimem.store.state import State
 
 SCHEMA = """

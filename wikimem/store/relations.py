@@ -15,8 +15,9 @@ from wikimem.pages.relations import (
     put_relation,
     read_relations,
 )
-from wikimem.store.files import FileRead, Files, Stamp, stamp_is_racy
+from wikimem.store.files import FileRead, Files
 from wikimem.store.history import History, PriorText
+from wikimem.store.stamps import Stamp, stamp_is_racy
 from wikimem.store.writelog import NotedWrite
 from wikimem.store.writing import Planned, Writer
 from wikimem.text.decoding import decode

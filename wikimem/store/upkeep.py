@@ -2,7 +2,7 @@
 
 import contextlib
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -121,42 +121,49 @@ class Upkeep:
         `everywhere` also looks for leftovers of writes that the state does not know; a new state implies it.
         Raises `HistoryUnavailable`, `StorageError`.
         """
-        write_log, history = self.write_log, self.history
         recovery = Recovery(
             self._kernel,
             real=self.disk.real,
             keep=self.keep,
             holds_text=self._holds_text,
-            writes_to=write_log.of_path,
+            writes_to=self.write_log.of_path,
             is_journalled=self._is_journalled,
         )
+        waiting_names = self.write_log.waiting()
+        self._settle_unfinished(recovery, waiting_names)
+        result = recovery.result
+        self._journal_missing(sorted(result.happened, key=lambda write: write.id))
+        if everywhere or self.state.is_new:
+            recovery.sweep(self.disk.real(""))
+            self.state.is_new = False
+        self._note_recovered(result, waiting_names)
+        return result
+
+    def _settle_unfinished(self, recovery: Recovery, waiting_names: Iterable[tuple[str, str]]) -> None:
+        """Decide each path's writes together, then what became of the displaced files that wait for a second look."""
         writes: dict[str, list[NotedWrite]] = {}
-        for write in write_log.unfinished():
+        for write in self.write_log.unfinished():
             writes.setdefault(write.path, []).append(write)
         for path, some in writes.items():
             try:
                 recovery.settle(path, some)
             except OSError as error:
                 log.warning("what happened to %r cannot be seen yet: %s", path, error)
-        waiting_names = write_log.waiting()
         for path, name in waiting_names:
             with contextlib.suppress(OSError):
                 recovery.look_at(path, name)
-        result = recovery.result
-        self._journal_missing(sorted(result.happened, key=lambda write: write.id))
-        if everywhere or self.state.is_new:
-            recovery.sweep(self.disk.real(""))
-            self.state.is_new = False
-        waiting = set(result.waiting.values())
+
+    def _note_recovered(self, result: Recovered, waiting_names: Iterable[tuple[str, str]]) -> None:
+        """Let the notes say what was decided, in one transaction."""
+        write_log, waiting = self.write_log, set(result.waiting.values())
         with write_log.transaction():
             for path, name in waiting_names:
                 if not any(one.endswith(f"/{name}") for one in result.waiting):
                     write_log.note_gone(path, name)
-            history.forget([one for write in result.undone for one in write.history])
+            self.history.forget([one for write in result.undone for one in write.history])
             for write in (*result.undone, *result.unclear):
                 write_log.cancel(write.id)
             write_log.finish(one.id for one in result.happened if one.path not in waiting)
-        return result
 
     def tidy(self) -> None:
         """Do what is due: second looks at displaced files, and once an hour the history's caps and old writes."""
