@@ -56,8 +56,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="wikimem_daemon", description="Serve one vault on its Unix socket.")
     parser.add_argument("--vault", metavar="NAME|PATH", help="the vault; else WIKIMEM_VAULT, else the one around you")
-    parser.add_argument("--log-level", default="info", help="what is logged (default: info)")
+    parser.add_argument("--log-level", type=_level, default="info", help="what is logged (default: info)")
     return parser.parse_args(arguments)
+
+
+def _level(text: str) -> str:
+    # A variable that is set to nothing is one that is not set.
+    return text.strip().lower() or "info"
 
 
 def _serve(vault: str | None, passed: Listener | None, announcement: str) -> int:

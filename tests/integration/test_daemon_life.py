@@ -212,6 +212,14 @@ def test_a_log_level_that_there_is_none_of_ends_with_78_and_names_those_that_the
     assert "warning" in errors
 
 
+@pytest.mark.parametrize("level", ["", "WARNING"])
+def test_a_log_level_may_be_in_capitals_or_an_empty_variable(served: Served, level: str) -> None:
+    key = with_endpoint(served)
+    _, errors = run(served, "--log-level", level)
+    assert str(key) in errors, "it gets as far as the key that is missing"
+    assert "no log level" not in errors
+
+
 def test_a_vault_that_goes_away_is_told_in_the_log_too_and_its_return(served: Served) -> None:
     served.start()
     away = served.vault.with_name("away")

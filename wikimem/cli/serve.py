@@ -23,7 +23,13 @@ _LEVELS = ("debug", "info", "notice", "warning", "error", "critical")
 
 
 @click.command()
-@click.option("--log-level", type=click.Choice(_LEVELS), default="info", show_default=True, help="What is logged.")
+@click.option(
+    "--log-level",
+    type=click.Choice(_LEVELS, case_sensitive=False),
+    default="info",
+    show_default=True,
+    help="What is logged.",
+)
 @vault_option
 @click.option("--json", "as_json", is_flag=True, help="Say what is served as JSON.")
 def serve(log_level: str, vault: str | None, *, as_json: bool) -> None:
