@@ -11,6 +11,7 @@ from typing import Protocol
 
 from wikimem.pages.changes import Cause
 from wikimem.pages.items import RecallItem
+from wikimem.pages.layout import PAGE_KINDS
 from wikimem.pages.page import Page
 from wikimem.pages.reading import conflict_copy_problem, git_marker_line, read_page, too_large_page
 from wikimem.store.manifest import FileEntry, Manifest
@@ -168,7 +169,7 @@ class Mirror:
         kind = self._placing.kind(path)
         if kind == "conflict-copy" and self._disk.stamp(path) is not None:
             self.problems[path] = conflict_copy_problem()
-        if kind not in ("wiki", "diary"):
+        if kind not in PAGE_KINDS:
             return Sight.NOT_OURS, nothing
         if self._is_open(path, before):
             return Sight.WRITING, nothing

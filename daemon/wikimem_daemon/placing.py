@@ -1,9 +1,8 @@
 """What a path is, remembered: one burst asks the layout about each path several times."""
 
-from wikimem.pages.layout import Layout, PlaceKind
+from wikimem.pages.layout import OWN_KINDS, Layout, PlaceKind
 
 _REMEMBERED = 50_000
-_OURS = ("wiki", "diary", "conflict-copy")
 
 
 class Placing:
@@ -30,11 +29,7 @@ class Placing:
 
     def is_ours(self, path: str) -> bool:
         """Say whether a file at this path is read, or reported."""
-        return self.kind(path) in _OURS
-
-    def is_read(self, path: str) -> bool:
-        """Say whether a file at this path is a page."""
-        return self.kind(path) in ("wiki", "diary")
+        return self.kind(path) in OWN_KINDS
 
     def wants(self, folder: str) -> bool:
         """Say whether a folder is to be listed: it lies in a top folder, or on the way to one."""
@@ -42,4 +37,4 @@ class Placing:
 
     def is_below_top(self, path: str) -> bool:
         """Say whether a path lies in one of the folders that hold notes."""
-        return any(top == "" or path.startswith(f"{top}/") for top in self.tops)
+        return self.layout.is_below_top(path)

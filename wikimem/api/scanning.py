@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from wikimem.api.protocol import DegradedPart
+from wikimem.pages.layout import PAGE_KINDS
 from wikimem.pages.page import Page
 from wikimem.pages.reading import read_page
 from wikimem.search.index import MemoryIndex
@@ -56,7 +57,7 @@ class Scanner:
                 unread[fault.path] = _part(fault.path, fault.error)
 
         for path, stamp in list(self.store.disk.walk(report=report, is_read=self.store.layout.reads)):
-            if self.store.layout.classify(path).kind in ("wiki", "diary"):
+            if self.store.layout.classify(path).kind in PAGE_KINDS:
                 seen.add(path)
                 if self._known.get(path) == stamp:
                     continue

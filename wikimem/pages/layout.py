@@ -14,6 +14,10 @@ from wikimem.text.names import category_of, fold_name, is_day, path_stem_of
 from wikimem.text.problems import Problem
 
 PlaceKind = Literal["wiki", "diary", "conflict-copy", "ignored", "other"]
+PAGE_KINDS: tuple[PlaceKind, ...] = ("wiki", "diary")
+"""Files that are read as pages."""
+OWN_KINDS: tuple[PlaceKind, ...] = (*PAGE_KINDS, "conflict-copy")
+"""Files that are read, or reported."""
 DEFAULT_DIARY, DEFAULT_FORMAT = "diary", "YYYY-MM-DD"
 
 
@@ -65,15 +69,18 @@ class Layout:
 
     def reads(self, path: str, is_folder: bool) -> bool:
         """Say whether what lies at this path is read under its own name, so that no link to it is followed."""
-        return self.wants(path) if is_folder else self.classify(path).kind in ("wiki", "diary", "conflict-copy")
+        return self.wants(path) if is_folder else self.classify(path).kind in OWN_KINDS
 
     def wants(self, folder: str) -> bool:
         """Say whether a folder is to be listed: it lies in a top folder, or on the way to one."""
         tops = self.tops
         if folder == "" or any(top == folder or top.startswith(f"{folder}/") for top in tops):
             return True
-        below = any(top == "" or folder.startswith(f"{top}/") for top in tops)
-        return below and self.classify(f"{folder}/{_PROBE}").kind != "ignored"
+        return self.is_below_top(folder) and self.classify(f"{folder}/{_PROBE}").kind != "ignored"
+
+    def is_below_top(self, path: str) -> bool:
+        """Say whether a path lies in one of the folders that hold notes."""
+        return any(top == "" or path.startswith(f"{top}/") for top in self.tops)
 
     def wiki_path(self, category: str) -> str:
         """Return the path of a category's file; raise `InvalidCategory` for a key that no file can have."""
@@ -154,7 +161,7 @@ def layout_from_obsidian(daily_notes_json: bytes | None, layout: Layout) -> Layo
         layout = replace(layout, diary_format=pattern)
     if isinstance(template, str) and template.strip("/"):
         path = template.strip("/").removesuffix(".md") + ".md"
-        if layout.classify(path).kind in ("wiki", "diary"):
+        if layout.classify(path).kind in PAGE_KINDS:
             layout = replace(layout, ignore=(*layout.ignore, f"/{_literal(path)}"))
     return layout
 

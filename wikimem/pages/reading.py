@@ -5,7 +5,7 @@ from bisect import bisect_right
 from dataclasses import replace
 
 from wikimem.pages.day import read_day_page
-from wikimem.pages.layout import Layout
+from wikimem.pages.layout import PAGE_KINDS, Layout
 from wikimem.pages.page import Page, PageKind
 from wikimem.pages.wiki import read_wiki_page
 from wikimem.text.blocks import flatten_line_ends, scan
@@ -22,7 +22,7 @@ def read_page(path: str, data: bytes, layout: Layout, before: Page | None = None
     `before`, as the file was last read, makes it quicker and changes nothing else.
     """
     place = layout.classify(path)
-    if place.kind in ("wiki", "diary"):
+    if place.kind in PAGE_KINDS:
         read = read_day_page if place.kind == "diary" else read_wiki_page
         return _with_markers(read(path, data, layout, before), data)
     if place.kind == "conflict-copy":

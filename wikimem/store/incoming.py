@@ -15,7 +15,7 @@ from wikimem.config import is_vault, vault_layout
 from wikimem.errors import InvalidInput, StorageError, WikimemError
 from wikimem.pages.day import diary_items
 from wikimem.pages.items import DiaryItem, RecallItem
-from wikimem.pages.layout import Layout
+from wikimem.pages.layout import PAGE_KINDS, Layout
 from wikimem.pages.reading import read_page
 from wikimem.store.files import DiskFiles, Files, Stale
 from wikimem.store.locks import WRITE_TIMEOUT_S, VaultLock, vault_key
@@ -108,7 +108,7 @@ def _memory(source: Path, target: Files, layout: Layout) -> Iterator[Found]:
     disk = DiskFiles(source)
     for path, _ in disk.walk():
         place = theirs.classify(path)
-        if place.kind not in ("wiki", "diary"):
+        if place.kind not in PAGE_KINDS:
             yield Left(path, "skipped", f"it is no note of that memory ({place.kind})")
             continue
         goal = layout.wiki_path(place.category) if place.kind == "wiki" else layout.diary_path(place.category)

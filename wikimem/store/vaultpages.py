@@ -6,7 +6,7 @@ from pathlib import Path
 
 from wikimem.errors import Conflict, InvalidCategory, StorageError, VaultError
 from wikimem.pages.items import RecallItem
-from wikimem.pages.layout import Layout
+from wikimem.pages.layout import PAGE_KINDS, Layout
 from wikimem.pages.page import Page
 from wikimem.pages.reading import git_marker_line, read_page, too_large_page
 from wikimem.pages.wiki import read_wiki_page
@@ -36,7 +36,6 @@ class VaultPages:
         Raises `OSError` when the vault, the wiki or the diary itself cannot be read: that is no empty memory. A
         folder inside them costs itself only.
         """
-        kinds = ("wiki", "diary")
         whole = {"", *_with_parents(self.layout.wiki_dir), *_with_parents(self.layout.diary_dir)}
 
         def report(fault: WalkFault) -> None:
@@ -46,7 +45,7 @@ class VaultPages:
                 raise fault.error
 
         walked = self.files.walk(report=report, is_read=self.layout.reads)
-        return [path for path, _ in walked if self.layout.classify(path).kind in kinds]
+        return [path for path, _ in walked if self.layout.classify(path).kind in PAGE_KINDS]
 
     def read(self, path: str) -> Page | None:
         """Read one page; None when there is no such file. Raises `OSError` when it cannot be read."""
