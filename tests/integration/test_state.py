@@ -149,6 +149,24 @@ def test_a_file_that_is_deleted_while_it_is_open_is_written_anew_with_all_it_hel
         assert later.vault_id == state.vault_id
 
 
+def test_one_that_is_deleted_while_it_is_opened_is_written_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adopt, left = State._adopt, [tmp_path / "s"]
+
+    def adopt_and_delete(state: State, connection: sqlite3.Connection) -> None:
+        adopt(state, connection)
+        if left:
+            left.pop().unlink()
+
+    monkeypatch.setattr(State, "_adopt", adopt_and_delete)
+    with State(tmp_path / "s", TABLE) as state:
+        state.execute("INSERT INTO numbers VALUES (1)")
+    with State(tmp_path / "s", TABLE) as later:
+        assert later.query("SELECT n FROM numbers") == [(1,)]
+        assert later.vault_id == state.vault_id
+
+
 @pytest.mark.parametrize("kind", ["a stranger", "an old copy", "no database"])
 def test_a_file_that_is_put_in_its_place_costs_nothing_that_it_held(kind: str, tmp_path: Path) -> None:
     """Its log is still there, and would be joined to the other file."""

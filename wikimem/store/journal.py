@@ -135,7 +135,7 @@ def _reader(path: Path) -> BinaryIO:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise failed(FILE_NAME, "read the journal", error) from error
+        raise failed(path.name, "read the journal", error) from error
 
 
 def _open_plain(path: Path, flags: int) -> int:

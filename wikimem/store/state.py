@@ -48,6 +48,7 @@ class State:
         self._depth = 0
         self._is_damaged = False
         self._ensured: set[str] = set(schemas)
+        self.vault_id = ""  # not known before it is read: until then every file of the name is ours
         try:
             self._adopt(self._open(schemas))
         except sqlite3.DatabaseError as error:
@@ -156,7 +157,7 @@ class State:
         """Go on in the file that now has the name, if it is a copy of ours."""
         connection = self._open(())
         found = connection.execute("SELECT value FROM meta WHERE key = 'vault_id'").fetchall()
-        if found != [(self.vault_id,)]:
+        if self.vault_id and found != [(self.vault_id,)]:
             connection.close()
             raise HistoryUnavailable(
                 f"the history {self.path} cannot be used: another file has taken its place",
