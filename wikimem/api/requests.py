@@ -4,7 +4,7 @@
 arguments and its documentation exist once. What is None is not sent; the defaults are the daemon's.
 """
 
-import uuid
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -29,7 +29,7 @@ class Prepared(Generic[Answer]):
 
 def _prepare(call: Call, **params: object) -> "Prepared[Answer]":
     given = {name: value for name, value in params.items() if value is not None}
-    return Prepared(call, given, uuid.uuid4().hex if call.kind == "write" else None)
+    return Prepared(call, given, os.urandom(16).hex() if call.kind == "write" else None)
 
 
 def retrieve(

@@ -4,6 +4,7 @@
 that runs it, must not wait for numpy.
 """
 
+import gc
 import importlib
 import sys
 from collections.abc import Sequence
@@ -31,7 +32,12 @@ class LazyGroup(click.Group):
         if entry is None:
             return None
         module, _, name = entry.target.partition(":")
-        command: click.Command = getattr(importlib.import_module(module), name)
+        # Imports make no garbage; looking for some meanwhile takes a tenth of a short command.
+        gc.disable()
+        try:
+            command: click.Command = getattr(importlib.import_module(module), name)
+        finally:
+            gc.enable()
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's
