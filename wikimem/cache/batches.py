@@ -44,6 +44,27 @@ class Outcome:
     trouble: EmbeddingError | None = None
 
 
+@dataclass(slots=True)
+class _Run:
+    """One pass: what is still to be asked for, and what failed alone. `in_vain` counts failures in a row."""
+
+    work: deque[list[Text]]
+    isolate: bool
+    cap_before: int
+    outcome: Outcome = field(default_factory=Outcome)
+    suspects: dict[str, EmbeddingError] = field(default_factory=dict)
+    refused: dict[str, EmbeddingError] = field(default_factory=dict)
+    succeeded: bool = False
+    in_vain: int = 0
+
+    def is_ended_by(self, error: EmbeddingError) -> bool:
+        """Say whether a failure is no text's fault, or not to be looked into now."""
+        most = _TIMEOUTS if error.kind == "timeout" else _IN_VAIN
+        if error.kind in _WHOLE or self.in_vain >= most:
+            return True
+        return error.kind not in _CLEAR | _SMALLER and not self.isolate
+
+
 class Batches:
     """Remembers how many texts the endpoint takes at once, and which texts have failed alone.
 
@@ -76,49 +97,44 @@ class Batches:
 
     def run(self, texts: Sequence[Text], *, isolate: bool = False, stopped: Callable[[], bool] = bool) -> Outcome:
         """Ask for `texts`. With `isolate` a failure of several is halved until the text that causes it stands alone."""
-        outcome = Outcome()
-        work = deque([list(texts)])
-        suspects: dict[str, EmbeddingError] = {}
-        refused: dict[str, EmbeddingError] = {}
-        succeeded, in_vain, cap_before = False, 0, self.cap
-        while work and not stopped():
-            batch = work.popleft()
+        run = _Run(deque([list(texts)]), isolate, self.cap)
+        while run.work and run.outcome.trouble is None and not stopped():
+            batch = run.work.popleft()
             if len(batch) > self.cap:
-                work.extendleft([batch[self.cap :], batch[: self.cap]])
+                run.work.extendleft([batch[self.cap :], batch[: self.cap]])
                 continue
             self.requests += 1
             try:
                 answer = self._ask([text.text for text in batch])
             except EmbeddingError as error:
-                in_vain += 1
-                most = _TIMEOUTS if error.kind == "timeout" else _IN_VAIN
-                if error.kind in _WHOLE or in_vain >= most:
-                    outcome.trouble = error
-                    break
-                if error.kind not in _CLEAR | _SMALLER and not isolate:
-                    outcome.trouble = error
-                    break
-                if len(batch) > 1:
-                    half = (len(batch) + 1) // 2
-                    if error.kind in _SMALLER:
-                        self.cap = min(self.cap, half)
-                    work.extendleft([batch[half:], batch[:half]])
-                    continue
-                (refused if error.kind in _CLEAR else suspects)[batch[0].hash] = error
-                # It was this text that was too much, not the batch.
-                self.cap = cap_before
-                if error.kind == "rejected" and not self.trusted and len(refused) >= STRIKES:
-                    outcome.trouble = error
-                    refused.clear()
-                    break
+                self._failed(run, batch, error)
             else:
-                succeeded, in_vain, self.trusted = True, 0, True
+                run.succeeded, run.in_vain, self.trusted = True, 0, True
                 self.sent += len(batch)
-                outcome.tokens += answer.tokens
-                self._sort(batch, answer, outcome)
-        outcome.failed |= {name: error.message for name, error in refused.items()}
-        self._judge(suspects, outcome, alive=succeeded)
-        return outcome
+                run.outcome.tokens += answer.tokens
+                self._sort(batch, answer, run.outcome)
+        run.outcome.failed |= {name: error.message for name, error in run.refused.items()}
+        self._judge(run.suspects, run.outcome, alive=run.succeeded)
+        return run.outcome
+
+    def _failed(self, run: _Run, batch: list[Text], error: EmbeddingError) -> None:
+        """Decide whether a failure ends the run, calls for smaller batches, or is this one text's."""
+        run.in_vain += 1
+        if run.is_ended_by(error):
+            run.outcome.trouble = error
+            return
+        if len(batch) > 1:
+            half = (len(batch) + 1) // 2
+            if error.kind in _SMALLER:
+                self.cap = min(self.cap, half)
+            run.work.extendleft([batch[half:], batch[:half]])
+            return
+        (run.refused if error.kind in _CLEAR else run.suspects)[batch[0].hash] = error
+        # It was this text that was too much, not the batch.
+        self.cap = run.cap_before
+        if error.kind == "rejected" and not self.trusted and len(run.refused) >= STRIKES:
+            run.outcome.trouble = error
+            run.refused.clear()
 
     def _sort(self, batch: Sequence[Text], answer: Answer, outcome: Outcome) -> None:
         for text, vector in zip(batch, answer.vectors, strict=True):
