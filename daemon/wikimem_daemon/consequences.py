@@ -157,6 +157,10 @@ class Consequences:
         self.unsaved.restamp(file.left)
         return file
 
+    def unsaved_body(self, path: str) -> bytes | None:
+        """Return the bytes of a file that are not in the manifest yet."""
+        return self.unsaved.body(path)
+
     def tell_due(self, files_known: int) -> int:
         """Tell the removals whose grace period is over; return how many. `files_known` are those still there."""
         now = self._now()

@@ -13,6 +13,7 @@ from wikimem.search.shelf import fresh_texts
 from wikimem_daemon.threads import in_thread
 
 LONG_BYTES = 200_000  # some 30 ms of work
+_HEADING_BYTES = 250  # an item costs about as much as so many bytes of text
 LONG_EDITED_BYTES = 2 * LONG_BYTES  # of a note that was read before half is known; a thread would take longer for it
 _MOST_MISSED = 3  # a note that is saved faster than it is read is read on the spot now and then
 _MOMENT_S = 0.02
@@ -45,6 +46,10 @@ class LongNotes:
         """The path of the note that is being read."""
         return self._key.path if self._task is not None and self._key is not None else None
 
+    def has_read(self, path: str) -> bool:
+        """Say whether a reading of the note at `path` waits to be taken."""
+        return self._task is None and self._key is not None and self._key.path == path
+
     def check(self, path: str) -> None:
         """Raise `BeingRead` for the note that is being read, before anybody opens it for nothing."""
         if path == self.reading:
@@ -52,7 +57,7 @@ class LongNotes:
 
     def begin(self, path: str, data: bytes, layout: Layout, before: Page | None) -> None:
         """See to it that a note is read before it is served. Raises `BeingRead` while it is not."""
-        if len(data) < (LONG_BYTES if before is None else LONG_EDITED_BYTES):
+        if not _is_long(data, LONG_BYTES if before is None else LONG_EDITED_BYTES):
             return
         if self._task is not None:
             raise BeingRead
@@ -68,7 +73,7 @@ class LongNotes:
 
     def take(self, path: str, data: bytes, layout: Layout, before: Page | None) -> tuple[Page, Prepared | None]:
         """Return a note as it was read ahead, or read it here and now."""
-        if self._task is not None or len(data) < LONG_BYTES:
+        if not self.has_read(path):
             return read_page(path, data, layout, before), None
         key, self._key = self._key, None
         found, self._found = self._found, None
@@ -88,6 +93,14 @@ class LongNotes:
         with suppress(Exception):
             self._found = await in_thread(read, "wikimem-long-note")
         self._task = None
+
+
+def _is_long(data: bytes, limit: int) -> bool:
+    """Say whether a note is too much work for one moment of the loop: its bytes count, and its headings."""
+    return len(data) >= limit or (
+        # Each needs two bytes, so most notes need not be counted through.
+        len(data) // 2 * _HEADING_BYTES >= limit and len(data) + data.count(b"\n#") * _HEADING_BYTES >= limit
+    )
 
 
 def _key(path: str, data: bytes, layout: Layout) -> _Key:

@@ -21,7 +21,7 @@ from wikimem_daemon.consequences import Effect, inode_of
 from wikimem_daemon.departures import Departed, Departures
 from wikimem_daemon.disk import DiskView, Kind, Look
 from wikimem_daemon.freshness import Degraded
-from wikimem_daemon.identity import Held
+from wikimem_daemon.identity import Held, Inode
 from wikimem_daemon.indexing import Index
 from wikimem_daemon.known import KnownFiles
 from wikimem_daemon.longnotes import LongNotes
@@ -43,6 +43,7 @@ from wikimem_daemon.watcher import Watcher
 __all__ = ["Mirror", "Surroundings", "Waiting"]
 
 _SOON_S = 0.05
+_MOST_MOVED = 1_000
 
 
 class Surroundings(Protocol):
@@ -84,6 +85,7 @@ class Mirror:
         settle: Callable[[], None],
         departed: Departures,
         take_back: Callable[[str], Departed | None],
+        unsaved_body: Callable[[str], bytes | None],
     ) -> None:
         self._placing = placing
         self._disk = disk
@@ -96,12 +98,15 @@ class Mirror:
         self._settle = settle
         self._departed = departed
         self._take_back = take_back
+        self._unsaved_body = unsaved_body
         self.around: Surroundings | None = None
         self.known = KnownFiles()
         self.held: dict[str, Degraded] = {}
         self.waiting: dict[str, Waiting] = {}
         self.problems: dict[str, Problem] = {}
         self._effects: dict[str, Effect] = {}
+        self._withheld_inodes: dict[str, Inode] = {}
+        self._moved: dict[Inode, str] = {}
         self.baseline = False
         self.offline = True
         self._acts: Mapping[Step, Callable[[str, Sight, Look, Waiting | None], None]] = {
@@ -131,11 +136,30 @@ class Mirror:
         self.held.pop(path, None)
         self.problems.pop(path, None)
         sight, look = self._see(path, entry or self._departed.entry(path), before)
-        step = decide(sight, known=entry is not None or (is_withheld(sight) and self.take_back(path)))
-        if patient and (step == Step.SERVE or (step == Step.RESTAMP and path not in self._index.pages)):
-            self.long_notes.begin(path, look.data, self._placing.layout, self._index.pages.get(path))
+        last = entry or self._departed.entry(path) if is_withheld(sight) else entry
+        if patient:
+            data = self._to_read(path, sight, look, last)
+            if data is not None:
+                self.long_notes.begin(path, data, self._placing.layout, self._index.pages.get(path))
+        known = entry is not None or (is_withheld(sight) and (self.take_back(path) or self._take_over(path, look)))
+        step = decide(sight, known=known)
         self._acts[step](path, sight, look, before)
+        self._note_withheld(path, step, look)
         return step
+
+    def _to_read(self, path: str, sight: Sight, look: Look, last: FileEntry | None) -> bytes | None:
+        """Return what the look is about to read: the note, or its last good text where that is withheld."""
+        served = path in self._index.pages
+        if is_withheld(sight):
+            return self._last_good(last) if last is not None and not served else None
+        step = decide(sight, known=last is not None)
+        return look.data if step == Step.SERVE or (step == Step.RESTAMP and not served) else None
+
+    def _last_good(self, entry: FileEntry) -> bytes | None:
+        """Return the bytes of an entry, None where they are not at hand: what the manifest has may be older."""
+        body = self._unsaved_body(entry.path)
+        body = self._manifest.body(entry.path) if body is None else body
+        return body if body is not None and hashlib.sha256(body).digest() == entry.hash else None
 
     def take_back(self, path: str) -> bool:
         """Answer again from what a file held when it went, if that was but a moment ago; say whether it was."""
@@ -143,11 +167,38 @@ class Mirror:
         if file is None:
             return False
         self.known.put(file.left)
-        if file.page is not None:
-            self._index.replace_page(file.page)
-        else:
-            self.serve_last_good(path)
+        self.serve_last_good(path, file.page)
         return True
+
+    def _take_over(self, path: str, look: Look) -> bool:
+        """Answer from the last good text of a note that was withheld and then moved to `path`; say whether it was.
+
+        The text that is withheld moved with it, so it is the same file: what was good of it is served under its name.
+        """
+        inode = (look.stamp.dev, look.stamp.ino) if look.stamp is not None else None
+        old = self._moved.pop(inode, None) if inode is not None else None
+        if old is None or self.offline:
+            return False
+        self._settle()
+        was = self._departed.entry(old)
+        body = self._last_good(was) if was is not None else None
+        if body is None:
+            return False
+        self._serve(path, Sight.NEW_TEXT, replace(look, data=body, racy=True), None)
+        return True
+
+    def _note_withheld(self, path: str, step: Step, look: Look) -> None:
+        """Remember which file is withheld; when it goes from its path, it may be found at another."""
+        inode = self._withheld_inodes.pop(path, None)
+        if step == Step.HOLD and look.stamp is not None:
+            self._withheld_inodes[path] = (look.stamp.dev, look.stamp.ino)
+        elif step == Step.DROP and inode is not None:
+            self._moved[inode] = path
+            while len(self._moved) > _MOST_MOVED:
+                del self._moved[next(iter(self._moved))]
+            for other in self.held.keys() - self.known.entries.keys():
+                if self.around is not None:
+                    self.around.look_again(other)
 
     def take_back_below(self, folder: str) -> None:
         """Take back what went just before the folder did: `rm -r` takes the notes first."""
@@ -321,12 +372,26 @@ class Mirror:
         body = self._manifest.body(path)
         return read_page(path, body, self._placing.layout).items if body is not None else ()
 
-    def serve_last_good(self, path: str) -> None:
-        """Answer from the text that an earlier process read, where this one cannot read the file."""
-        if path in self.known.entries and path not in self._index.pages:
+    def serve_last_good(self, path: str, page: Page | None = None, *, patient: bool = False) -> None:
+        """Answer from the text that was read last, where the file cannot be read. `page`: as it was read.
+
+        `patient`: as in `look_at`.
+        """
+        if patient:
+            self.long_notes.check(path)
+        entry = self.known.entries.get(path)
+        if entry is None or path in self._index.pages:
+            return
+        if page is None:
             body = self._manifest.body(path)
-            if body is not None:
-                self._index.replace_page(read_page(path, body, self._placing.layout))
+        else:
+            body = self._last_good(entry) if self.long_notes.has_read(path) else None
+        if page is not None and body is None:
+            self._index.replace_page(page)
+        elif body is not None:
+            if patient:
+                self.long_notes.begin(path, body, self._placing.layout, None)
+            self._take_in(path, body)
 
     # ------------------------------------------------------- what others ask for
 

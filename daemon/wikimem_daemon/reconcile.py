@@ -106,6 +106,7 @@ class Reconciler:
             settle=self._settle,
             departed=self._consequences.departures,
             take_back=self._consequences.take_back,
+            unsaved_body=self._consequences.unsaved_body,
         )
         self._tree = Tree(self._mirror, self._disk, self._work, self._placing, self._on_duty)
         if mode == "auto":

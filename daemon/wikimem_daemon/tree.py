@@ -168,7 +168,7 @@ class Tree:
         elif isinstance(work, FinishFolder):
             self._finish(work)
         elif isinstance(work, LastGood):
-            self._mirror.serve_last_good(work.path)
+            self._mirror.serve_last_good(work.path, patient=True)
 
     def _list(self, folder: str) -> None:
         if not self._placing.wants(folder):

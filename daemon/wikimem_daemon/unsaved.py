@@ -38,6 +38,11 @@ class Unsaved:
         self.dropped.discard(entry.path)
         self.files[entry.path] = (entry, body)
 
+    def body(self, path: str) -> bytes | None:
+        """Return the bytes of a file that wait here, None when none do."""
+        known = self.files.get(path)
+        return known[1] if known is not None else None
+
     def restamp(self, entry: FileEntry) -> None:
         """Keep a file's new stamp or ids; its bytes stayed."""
         known = self.files.get(entry.path)

@@ -11,6 +11,7 @@ from wikimem.search.prepared import prepare
 from wikimem_daemon.longnotes import LONG_BYTES
 
 LONG = "## sea\n\n" + "waves and foam\n" * 20_000
+MARKERS = "## sea\n\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> branch\n"
 SHORT = "## hill\n\nsteep\n"
 assert len(LONG) > LONG_BYTES
 
@@ -145,5 +146,85 @@ def test_a_write_of_our_own_is_in_the_index_when_it_returns_however_long_the_not
             life.write("wiki/a.md", LONG)
             life.reconciler.note_write("wiki/a.md")
             assert "a:sea" in life.index.texts()
+
+    asyncio.run(run())
+
+
+def test_a_note_of_thousands_of_headings_is_long_before_its_bytes_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            reading = SlowReading(monkeypatch)
+            many = "".join(f"## h{number}\n" for number in range(2_000))
+            assert len(many) < LONG_BYTES / 10
+            life.write("wiki/a.md", many)
+            assert [one.code for one in (await life.fresh(0.05)).degraded] == ["behind"]
+            reading.go = True
+            assert len(await life.texts()) == 2_000
+
+    asyncio.run(run())
+
+
+def test_a_long_note_that_comes_back_withheld_is_read_beside_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            cursor = life.reconciler.cursor()
+            note = life.write("wiki/a.md", LONG)
+            served = await life.texts()
+            note.unlink()
+            assert await life.texts() == {}
+            reading = SlowReading(monkeypatch)
+            note.write_text(MARKERS)
+            assert [one.code for one in (await life.fresh(0.05)).degraded] == ["behind"]
+            assert life.index.texts() == {}
+            reading.go = True
+            assert [one.code for one in (await life.fresh()).degraded] == ["git-markers"]
+            assert life.index.texts() == served
+            await life.after(5)
+            assert [one[0] for one in life.changes(cursor)] == ["add"]
+
+    asyncio.run(run())
+
+
+def test_a_long_note_that_comes_back_withheld_answers_from_what_it_held_last(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            note = life.write("wiki/a.md", LONG)
+            await life.texts()
+            await life.after(5)
+            note.write_text(LONG.replace("foam", "salt", 1))
+            await life.texts()
+            note.unlink()
+            await life.texts()
+            note.write_text(MARKERS)
+            assert [one.code for one in (await life.fresh()).degraded] == ["git-markers"]
+            assert life.index.texts()["a:sea"].startswith("waves and salt")
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("away", ["note", "folder"])
+def test_a_start_reads_the_last_good_text_of_a_long_note_beside_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, away: str
+) -> None:
+    async def run() -> None:
+        root, state = new_vault(tmp_path), tmp_path / "state.db"
+        (root / "wiki/a.md").write_text(LONG)
+        async with living(root, state) as life:
+            served = life.index.texts()
+        if away == "note":
+            (root / "wiki/a.md").write_text(MARKERS)
+        else:
+            (root / "wiki").rename(tmp_path / "away")
+        reading = SlowReading(monkeypatch)
+        async with living(root, state, wait=False) as life:
+            await life.until(lambda: reading.begun == 1)
+            assert life.index.texts() == {}
+            reading.go = True
+            assert not (await life.fresh()).fresh
+            assert life.index.texts() == served
 
     asyncio.run(run())

@@ -198,3 +198,46 @@ def test_what_was_kept_below_a_folder_is_looked_at_when_that_is_there_again(tmp_
             assert await life.texts() == {"c:moor": "fourth"}
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("target", ["wiki/b.md", "wiki/0.md", "wiki/sub/b.md"])
+def test_a_withheld_note_that_is_renamed_takes_its_last_good_text_along(tmp_path: Path, target: str) -> None:
+    async def run() -> None:
+        root, state = new_vault(tmp_path), tmp_path / "state.db"
+        async with living(root, state) as life:
+            note = life.write("wiki/a.md", GOOD)
+            (root / "wiki/sub").mkdir()
+            assert await life.texts() == SERVED
+            cursor = life.reconciler.cursor()
+            note.write_text(MARKERS)
+            assert not (await life.fresh()).fresh
+            await life.after(5)
+            moved = note.rename(root / target)
+            found = await life.fresh()
+            assert [one.code for one in found.degraded] == ["git-markers"]
+            assert sorted(life.index.texts().values()) == ["first", "second"]
+            await life.after(5)
+            assert sorted(life.index.texts().values()) == ["first", "second"]
+            assert sorted(one[0] for one in life.changes(cursor)) == ["rename", "rename"]
+        async with living(root, state) as life:
+            assert sorted(life.index.texts().values()) == ["first", "second"]
+            moved.write_text(GOOD.replace("first", "third"))
+            assert sorted((await life.texts()).values()) == ["second", "third"]
+            assert sorted(one[0] for one in life.changes(cursor)) == ["rename", "rename"]
+
+    asyncio.run(run())
+
+
+def test_another_withheld_note_in_the_place_of_one_that_went_takes_nothing_over(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with living(new_vault(tmp_path), tmp_path / "state.db") as life:
+            note = life.write("wiki/a.md", GOOD)
+            await life.texts()
+            note.write_text(MARKERS)
+            await life.fresh()
+            life.write("wiki/b.md", MARKERS)
+            note.unlink()
+            await life.fresh()
+            assert life.index.texts() == {}
+
+    asyncio.run(run())
