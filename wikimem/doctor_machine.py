@@ -70,7 +70,7 @@ def unit_findings(settings: Settings, env: Mapping[str, str], cwd: Path, run: us
 
 def _drift_findings(name: str, env: Mapping[str, str], cwd: Path) -> Iterator[Finding]:
     for one in drift(name, env=env, cwd=cwd):
-        hint = f"bring it up to date: `wikimem service install {name}`"
+        hint = one.hint or f"bring it up to date: `wikimem service install {name}`"
         yield Finding("error" if one.fatal else "warning", "service", one.detail, hint)
 
 

@@ -14,10 +14,14 @@ _INTERPRETER = re.compile(r'^ExecStart="((?:[^"\\]|\\.)+)"', re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """One way in which the installed files and the rest have grown apart. `fatal`: the next start will fail."""
+    """One way in which the installed files and the rest have grown apart. `fatal`: the next start will fail.
+
+    `hint`: what is to be mended before an installation can cure anything.
+    """
 
     detail: str
     fatal: bool = False
+    hint: str = ""
 
 
 def drift(name: str, *, env: Mapping[str, str], cwd: Path) -> list[Drift]:
@@ -35,7 +39,7 @@ def drift(name: str, *, env: Mapping[str, str], cwd: Path) -> list[Drift]:
     try:
         plan = service_plan.plan_install(name, None, env=env, cwd=cwd, sandbox=sandbox)
     except WikimemError as error:
-        return [Drift(error.message)]
+        return [Drift(error.message, hint=error.hint)]
     instance = replace(plan.instance, python=python)
     wanted = service_units.instance_files(instance, service_plan.shipped_units(), sandbox=sandbox)
     different = [file for file in wanted if read_bytes(folder / file.path) != file.text.encode()]

@@ -1,5 +1,6 @@
 """A service whose socket is not where this shell looks: the two have different runtime folders."""
 
+import os
 from pathlib import Path
 
 from wikimem.errors import NotRunning
@@ -14,9 +15,8 @@ def elsewhere(name: str, path: Path, *, run: Run = run) -> NotRunning | None:
     """
     told = properties(socket_of(name), "ActiveState,Listen", run=run) or {}
     there = told.get("Listen", "").removesuffix(" (Stream)")
-    if told.get("ActiveState") != "active" or not there or there == str(path):
-        return None
-    if Path(there).is_socket() and path.is_socket() and Path(there).samefile(path):
+    # The real paths, of which the last part may be gone: /var/run is a link to /run.
+    if told.get("ActiveState") != "active" or not there or os.path.realpath(there) == os.path.realpath(path):
         return None
     return NotRunning(
         f"{socket_of(name)} listens on {there}, and nobody on {path}, where this shell looks",

@@ -441,6 +441,14 @@ def test_a_vault_that_was_moved_in_the_configuration_is_noticed(home: Home) -> N
     assert grown_apart(home) == []
 
 
+def test_what_no_installation_would_cure_comes_with_its_own_hint(home: Home) -> None:
+    home.install()
+    home.vault.rename(home.root / "away")
+    (found,) = drift("notes", env=home.env, cwd=home.root)
+    assert "does not exist" in found.detail
+    assert "put it back" in found.hint
+
+
 def test_an_environment_that_is_gone_is_noticed(home: Home) -> None:
     home.install()
     dropin = home.units / "wikimem@notes.service.d/10-vault.conf"

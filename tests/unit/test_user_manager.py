@@ -159,6 +159,14 @@ def test_a_socket_unit_that_listens_elsewhere_is_told_of(shown: str, said: bool)
     assert (found is not None) is said
 
 
+def test_another_spelling_of_the_folder_is_no_other_place(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "var").symlink_to(tmp_path / "run")
+    shown = f"ActiveState=active\nListen={tmp_path}/run/wikimem/notes.sock (Stream)\n"
+    commands = Commands({}, otherwise=Ran(0, shown, ""))
+    assert elsewhere("notes", tmp_path / "var" / "wikimem" / "notes.sock", run=commands) is None
+
+
 def test_a_unit_that_listens_elsewhere_is_not_restarted_for_every_client(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
