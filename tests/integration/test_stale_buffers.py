@@ -91,6 +91,20 @@ def test_an_erased_text_is_in_the_history_when_somebody_asks_for_it(store: Memor
     assert len(store.versions("work:fresh").versions) == 1
 
 
+def test_a_text_whose_whole_note_was_removed_is_in_the_history_when_somebody_asks_for_it(
+    store: MemoryStore, clock: Clock
+) -> None:
+    """As by another program while no daemon runs: nobody has seen the note but the write itself."""
+    store.add("fresh", "item", "an agent's text")
+    store.add("fresh", "other", "that stays")
+    (store.root / "wiki/fresh.md").rename(store.root / "wiki/elsewhere.md")
+    later = MemoryStore(store.root, layout=LAYOUT, state_dir=store.state_dir, clock=clock)
+    [version] = later.versions("fresh:item").versions
+    assert version.content == "an agent's text"
+    assert later.restore("fresh:item", version.id).content == "an agent's text"
+    assert later.versions("nowhere:item").versions == ()
+
+
 def test_an_erased_text_is_in_the_history_before_the_next_write_to_the_file(store: MemoryStore) -> None:
     store.add("work", "fresh", "first")
     save_old_buffer(store)

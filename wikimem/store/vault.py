@@ -408,9 +408,14 @@ class MemoryStore:
 
     def _catch_up(self, address: str) -> None:
         path = self.path_of(address)
+        if path is None:  # the whole note is away: only the write knows where it was
+            noted = self._upkeep.write_log.last_at(address)
+            path = noted.path if noted else None
         if path is not None:
             try:
                 data = self.disk.read(path).data
+            except (FileNotFoundError, NotADirectoryError):
+                data = None
             except OSError:
                 return
             self.writer.finish()
