@@ -5,6 +5,7 @@ missing, and the daemon goes on by itself when it appears.
 """
 
 import asyncio
+import functools
 import gc
 import logging
 import os
@@ -208,9 +209,9 @@ class Daemon:
             vault.reconciler,
             vault.writer,
             vault.lock,
-            operate_with=self._operate,
+            operate_with=functools.partial(self._operate, vault),
             open_stream=vault.streams.open,
-            status=self._status,
+            status=functools.partial(self._status, vault),
             prepare=vault.vectors.prepare,
             reached=vault.vectors.reached,
         )
@@ -271,30 +272,16 @@ class Daemon:
         watch = self._vault.reconciler.status()
         return "starting" if watch.partial else "degraded" if watch.degraded else "ok"
 
-    async def _operate(self, call: Call, params: Mapping[str, Any]) -> Mapping[str, object]:
-        vault = self._vault
-        if call is calls.RELOAD or vault is None:
+    async def _operate(self, vault: OpenedVault, call: Call, params: Mapping[str, Any]) -> Mapping[str, object]:
+        if call is calls.RELOAD:
             return await self.reload()
         if call is calls.REBUILD:
-            return self._rebuild.start(self._rebuild_all)
+            return self._rebuild.start(functools.partial(_rebuild_all, vault))
         return self._embed.start(vault.vectors.embedding(reset=params["reset"]))
 
-    async def _rebuild_all(self) -> str:
-        if self._vault is None:
-            return ""
-        await self._vault.reconciler.rebuild()
-        await self._vault.housekeeping.build()
-        _keep_for_long()
-        return f"{self._vault.index.item_count} items"
-
-    async def _status(self, params: Mapping[str, Any], stamp: ReadStamp) -> Mapping[str, object]:
-        if self._vault is None or self._service is None:
-            return await self.read(calls.STATUS, params)
-        if params["verify"]:
-            await self._vault.reconciler.verify()
-            stamp = await self._service.stamp_now()
+    def _status(self, vault: OpenedVault, stamp: ReadStamp) -> Mapping[str, object]:
         return status_page.status_answer(
-            self._vault,
+            vault,
             stamp,
             on_pages=self._on_pages,
             process=self.process,
@@ -335,6 +322,13 @@ class Daemon:
             await self.reload()
         except WikimemError as error:
             _log.error("the configuration was not read again: %s", error.message, extra={"event": "daemon.reload"})
+
+
+async def _rebuild_all(vault: OpenedVault) -> str:
+    await vault.reconciler.rebuild()
+    await vault.housekeeping.build()
+    _keep_for_long()
+    return f"{vault.index.item_count} items"
 
 
 def _keep_for_long() -> None:

@@ -40,7 +40,7 @@ class VaultService:
     lock: asyncio.Lock
     operate_with: Callable[[Call, Mapping[str, Any]], Awaitable[Mapping[str, object]]]
     open_stream: Callable[[str | None], Awaitable[Stream]]
-    status: Callable[[Mapping[str, Any], ReadStamp], Awaitable[Mapping[str, object]]]
+    status: Callable[[ReadStamp], Mapping[str, object]]
     prepare: Callable[[str], Awaitable[None]]
     reached: Callable[[Sequence[str] | None], None]
 
@@ -48,7 +48,9 @@ class VaultService:
         """Answer a read, with the stamp that says how fresh it is."""
         if call is calls.STATUS:
             # Never waits for the reading of a vault to end: what is not done yet is `partial`.
-            return await self.status(params, await self.stamp_now())
+            if params["verify"]:
+                await self.reconciler.verify()
+            return self.status(self._stamp(await self.reconciler.ensure_fresh(0.0)))
         if call is calls.RETRIEVE:
             # Before the look at the disk: what is saved while an endpoint thinks is in the answer too.
             await self.prepare(params["query"])
@@ -71,10 +73,6 @@ class VaultService:
         if call is calls.RETRIEVE:
             self.reached(cast("RetrieveAnswer", answer)["time_range"])
         return answer
-
-    async def stamp_now(self) -> ReadStamp:
-        """Return how fresh an answer would be that is given now, after a look that waits for nothing."""
-        return self._stamp(await self.reconciler.ensure_fresh(0.0))
 
     async def _fresh_stamp(self, params: Mapping[str, Any]) -> ReadStamp:
         if not params["fresh"]:
