@@ -82,6 +82,10 @@ class AnnouncingFiles:
         """As in `Files`."""
         return self._files.stamp(path)
 
+    def target(self, path: str) -> str:
+        """As in `Files`."""
+        return self._files.target(path)
+
     def write(self, path: str, data: bytes, *, based_on: str | None) -> Stamp:
         """As in `Files`."""
         self._own.expect(path, bytes_hash(data), REMOVED if based_on is None else based_on)

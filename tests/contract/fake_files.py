@@ -24,6 +24,9 @@ class FakeFiles:
     def stamp(self, path: str) -> Stamp:
         return self._found(path)[1]
 
+    def target(self, path: str) -> str:
+        return path
+
     def write(self, path: str, data: bytes, *, based_on: str | None) -> Stamp:
         self._check(path, based_on)
         self._ticks += 1

@@ -181,3 +181,14 @@ def test_a_note_behind_a_link_inside_the_vault_is_written_where_it_lies(store: M
     store.add("work", "job", "new")
     assert (store.root / "wiki/work.md").is_symlink()
     assert (store.root / "shared/real.md").read_text() == "## job\n\nnew\n"
+
+
+def test_what_is_written_through_a_link_to_another_note_has_that_notes_address(store: MemoryStore) -> None:
+    (store.root / "wiki/real.md").write_text("## job\n\nold\n\n## home\n\nhere\n")
+    (store.root / "wiki/alias.md").symlink_to("real.md")
+    assert store.add("alias", "job", "new").address == "real:job"
+    assert (store.root / "wiki/alias.md").is_symlink()
+    assert [one.content for one in store.versions("real:job").versions] == ["old"]
+    removed = store.remove("alias", "job")
+    assert removed.address == "real:job"
+    assert "job" not in (store.root / "wiki/real.md").read_text()

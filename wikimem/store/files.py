@@ -66,6 +66,9 @@ class Files(Protocol):
     def stamp(self, path: str) -> Stamp:
         """Return a file's stamp without reading it. Raises `OSError`."""
 
+    def target(self, path: str) -> str:
+        """Return the path below the root that links lead to from `path`; itself where they lead nowhere or out."""
+
     def write(self, path: str, data: bytes, *, based_on: str | None) -> Stamp:
         """Replace the file whose bytes have this hash, or make a new one (None).
 
@@ -176,6 +179,11 @@ class DiskFiles:
     def tidy(self, *, last: bool = False) -> None:
         """Look again at displaced files whose time has come; `last`: this process ends."""
         self._replacer.lingering.tidy(last=last)
+
+    def target(self, path: str) -> str:
+        """As in `Files`."""
+        real = os.path.realpath(os.path.join(self._real_root, path))
+        return os.path.relpath(real, self._real_root) if is_inside(real, self._real_root) else path
 
     def real(self, path: str) -> str:
         """Return the absolute path with every link resolved. Raises `OutsideVault`."""

@@ -83,7 +83,9 @@ class VaultPages:
         except InvalidCategory:
             path = None
         if path is not None and self._is_wiki_file(path):
-            return path
+            # A link to a note that is read under its own name is no category: its items have that note's addresses.
+            target = self.files.target(path)
+            return target if self.layout.classify(target).kind == "wiki" else path
         folded = fold_name(category)
         return next((path for key, path in self.wiki_paths().items() if fold_name(key) == folded), None)
 
