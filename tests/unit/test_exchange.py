@@ -262,6 +262,7 @@ def test_somebody_elses_socket_is_denied() -> None:
         answer(b"hello"),
         answer(b"[]"),
         answer(b"{}"),
+        answer(b"[" * 50_000),
         answer(b'{"hello":"world"}'),
         answer(b"x", 500),
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",

@@ -163,7 +163,7 @@ def decode_answer(response: ResponseReader, fields: Collection[str] = ()) -> Map
         raise _no_daemon(f"its answer carries no {PROTOCOL_HEADER}")
     try:
         body = json.loads(bytes(response.body) or b"{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         raise _no_daemon("its answer is not JSON") from None
     if not isinstance(body, dict):
         raise _no_daemon("its answer is no object")
