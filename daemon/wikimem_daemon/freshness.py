@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from wikimem.api.protocol import DegradedPart
 from wikimem.text.problems import Problem
 
 SHOWN = 20
@@ -15,6 +16,10 @@ class Degraded:
     code: str
     detail: str
     hint: str
+
+    def body(self) -> DegradedPart:
+        """Return it as answers say it."""
+        return {"code": self.code, "detail": self.detail, "hint": self.hint}
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import Any, cast
 from wikimem.api import bodies, calls
 from wikimem.api.calls import Call
 from wikimem.api.operations import Operations, Written
-from wikimem.api.protocol import DegradedPart, ReadStamp, RetrieveAnswer
+from wikimem.api.protocol import ReadStamp, RetrieveAnswer
 from wikimem.errors import HistoryUnavailable
 from wikimem_daemon.reconcile import Freshness, Reconciler
 from wikimem_daemon.routes import Stream
@@ -82,9 +82,7 @@ class VaultService:
         return self._stamp(await self.reconciler.ensure_fresh(params["fresh_timeout_ms"] / 1000))
 
     def _stamp(self, found: Freshness) -> ReadStamp:
-        degraded: list[DegradedPart] = [
-            {"code": part.code, "detail": part.detail, "hint": part.hint} for part in found.degraded
-        ]
+        degraded = [part.body() for part in found.degraded]
         return {"fresh": found.fresh, "partial": found.partial, "degraded": degraded, "cursor": found.cursor}
 
     async def write(

@@ -178,7 +178,7 @@ def _degraded(vault: OpenedVault, watch: WatchStatus, stamp: ReadStamp) -> list[
         parts.append(Degraded("journal-behind", fault.message, fault.hint))
     found: dict[tuple[str, str], DegradedPart] = {(one["code"], one["detail"]): one for one in stamp["degraded"]}
     for part in parts:
-        found.setdefault((part.code, part.detail), {"code": part.code, "detail": part.detail, "hint": part.hint})
+        found.setdefault((part.code, part.detail), part.body())
     return list(found.values())
 
 
