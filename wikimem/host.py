@@ -27,8 +27,9 @@ from wikimem.host_prompt import (
     parse_extraction,
     query_of,
 )
-from wikimem.host_wait import in_own_thread, within
+from wikimem.host_wait import within
 from wikimem.text.decoding import replace_improper
+from wikimem.threads import in_own_thread
 
 if TYPE_CHECKING:
     from wikimem.api.async_client import AsyncClient
@@ -232,7 +233,7 @@ class MemoryHost:
             reply: object = self._llm(prompt)
         else:
             # Not in the loop's own pool: models that never return would fill it, and then everything waits.
-            reply = await in_own_thread(lambda: self._llm(prompt))
+            reply = await in_own_thread(lambda: self._llm(prompt), "wikimem-host")
         return await reply if isinstance(reply, Awaitable) else reply
 
     async def _keep(self, item: ExtractedItem) -> bool:

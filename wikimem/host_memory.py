@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from wikimem.host_prompt import ExtractedItem
-from wikimem.host_wait import in_own_thread
+from wikimem.threads import in_own_thread
 
 if TYPE_CHECKING:
     from wikimem.api.async_client import AsyncClient
@@ -86,7 +86,7 @@ class StoreMemory:
         return self._index
 
     async def _alone(self, work: Callable[[], T]) -> T:
-        return await in_own_thread(lambda: _locked(self._lock, work))
+        return await in_own_thread(lambda: _locked(self._lock, work), "wikimem-host")
 
 
 class BlockingMemory:
@@ -124,7 +124,7 @@ class BlockingMemory:
         return answer["address"]
 
     async def _alone(self, work: Callable[[], T]) -> T:
-        return await in_own_thread(lambda: _locked(self._lock, work))
+        return await in_own_thread(lambda: _locked(self._lock, work), "wikimem-host")
 
 
 class AwaitedMemory:

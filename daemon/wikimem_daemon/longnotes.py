@@ -10,7 +10,7 @@ from wikimem.pages.page import Page
 from wikimem.pages.reading import read_page
 from wikimem.search.prepared import Prepared, prepare
 from wikimem.search.shelf import fresh_texts
-from wikimem_daemon.threads import in_thread
+from wikimem.threads import in_own_thread
 
 LONG_BYTES = 200_000  # some 30 ms of work
 _HEADING_BYTES = 250  # an item costs about as much as so many bytes of text
@@ -91,7 +91,7 @@ class LongNotes:
 
         # What breaks our code breaks it again in the look that follows, which withholds the file.
         with suppress(Exception):
-            self._found = await in_thread(read, "wikimem-long-note")
+            self._found = await in_own_thread(read, "wikimem-long-note")
         self._task = None
 
 

@@ -14,9 +14,9 @@ from typing import TypeVar
 
 from wikimem.store.manifest import FileEntry
 from wikimem.store.stamps import Stamp
+from wikimem.threads import in_own_thread
 from wikimem_daemon.disk import DiskView, Kind, Listing, Look, Target
 from wikimem_daemon.placing import Placing
-from wikimem_daemon.threads import in_thread
 
 _log = logging.getLogger("wikimem.reconcile")
 
@@ -201,7 +201,7 @@ class Surveys:
         async with self._lock:
             self._next = None
             self._view.begin()
-            self._view.fill(await in_thread(self._surveyor().walk, "wikimem-survey"))
+            self._view.fill(await in_own_thread(self._surveyor().walk, "wikimem-survey"))
             try:
                 return await self._compare(why)
             finally:

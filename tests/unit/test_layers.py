@@ -22,6 +22,7 @@ class Layer(NamedTuple):
 
 TABLE = {
     "errors": Layer(""),
+    "threads": Layer(""),
     "text": Layer("errors", "yaml", pure=True),
     "pages": Layer("errors text", pure=True),
     "config": Layer("errors text pages"),
@@ -30,13 +31,13 @@ TABLE = {
     "cache": Layer("errors text pages config", "numpy httpx"),
     "service": Layer("errors config"),
     "api": Layer("errors text pages config search store cache service"),
-    "host": Layer("errors text pages config search store cache api"),
+    "host": Layer("errors threads text pages config search store cache api"),
     "doctor": Layer("errors text pages config search store cache api service"),
     "hook": Layer("errors text pages config host"),
     "mcp": Layer("errors text pages config api host", "mcp"),
     "cli": Layer("errors text pages config search store cache api host hook doctor mcp service", "click"),
     "daemon": Layer(
-        "errors text pages config search store cache api service",
+        "errors threads text pages config search store cache api service",
         "starlette uvicorn h11 anyio watchfiles inotify_simple numpy httpx",
     ),
 }
