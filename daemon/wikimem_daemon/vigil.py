@@ -82,8 +82,6 @@ class Vigil:
 
     def lose(self, why: str) -> None:
         """Take the root for gone: what is known is kept."""
-        if self.lost is None:
-            _log.error("the vault %s is gone: %s; what was known is kept", self._root, why)
         hint = "put the folder back, or mount it; the daemon goes on by itself"
         self.lost = Degraded("missing-root", f"the vault {self._root} is gone: {why}", hint)
 

@@ -229,11 +229,11 @@ def test_links_in_a_walk_are_followed_once_and_faults_are_named(tmp_path: Path) 
     found = [path for path, _ in DiskFiles(vault).walk("wiki", report=faults.append)]
     assert found == ["wiki/a.md", "wiki/alias.md", "wiki/linked/c.md", "wiki/sub/b.md"]
     assert sorted((fault.path, fault.kind) for fault in faults) == [
-        ("wiki/gone.md", "dangling"),
-        ("wiki/loop", "loop"),
-        ("wiki/out.md", "outside-vault"),
-        ("wiki/round.md", "loop"),
-        ("wiki/sub/self", "loop"),
+        ("wiki/gone.md", "link-dangling"),
+        ("wiki/loop", "link-loop"),
+        ("wiki/out.md", "link-outside"),
+        ("wiki/round.md", "link-loop"),
+        ("wiki/sub/self", "link-loop"),
     ]
 
 

@@ -143,7 +143,7 @@ def test_one_unreadable_or_oversized_page_costs_itself_only(make: Callable[..., 
     (store.root / "wiki/pipe.md").symlink_to("nothing.md")
     assert [(page.category, len(page.items)) for page in store.pages()] == [("big", 0), ("work", 1)]
     assert [(path, problem.kind) for path, problem in store.problems()] == [
-        ("wiki/pipe.md", "dangling"),
+        ("wiki/pipe.md", "link-dangling"),
         ("wiki/big.md", "too-large"),
     ]
 

@@ -16,9 +16,9 @@ from wikimem.text.problems import Problem
 
 _FAULTS = {
     "unreadable": ("It cannot be read: {reason}.", "Make it readable for you: `chmod u+rX` on it."),
-    "outside-vault": ("It is a link that leads out of the vault; it is not read.", "Move the notes into the vault."),
-    "loop": ("It is a link back to a folder that holds it; it is not followed.", "Remove the link."),
-    "dangling": ("It is a link to nothing.", "Remove the link, or bring its target back."),
+    "link-outside": ("It is a link that leads out of the vault; it is not read.", "Move the notes into the vault."),
+    "link-loop": ("It is a link back to a folder that holds it; it is not followed.", "Remove the link."),
+    "link-dangling": ("It is a link to nothing.", "Remove the link, or bring its target back."),
     "not-a-file": ("It is no regular file.", "Give it another name, or remove it."),
 }
 

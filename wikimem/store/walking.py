@@ -11,7 +11,7 @@ from typing import Literal
 
 from wikimem.store.stamps import Stamp, stamp_of
 
-FaultKind = Literal["unreadable", "outside-vault", "loop", "dangling", "not-a-file"]
+FaultKind = Literal["unreadable", "link-outside", "link-loop", "link-dangling", "not-a-file"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +88,18 @@ class Walk:
             real = os.path.realpath(entry.path, strict=True)
         except FileNotFoundError:
             if entry.name.endswith(self._suffix):
-                self._report(WalkFault(path, "dangling"))
+                self._report(WalkFault(path, "link-dangling"))
             return
         except OSError as error:
-            self._report(WalkFault(path, "loop" if not os.path.exists(entry.path) else "unreadable", error))
+            self._report(WalkFault(path, "link-loop" if not os.path.exists(entry.path) else "unreadable", error))
             return
         is_folder = os.path.isdir(real)
         if not is_folder and not entry.name.endswith(self._suffix):
             return
         if not is_inside(real, self._root):
-            self._report(WalkFault(path, "outside-vault"))
+            self._report(WalkFault(path, "link-outside"))
         elif is_folder and any(is_inside(one, real) for one in chain):
-            self._report(WalkFault(path, "loop"))
+            self._report(WalkFault(path, "link-loop"))
         elif self._is_to_follow(real, is_folder=is_folder):
             yield from self._folder(real, path, (*chain, real)) if is_folder else self._file(entry, path)
 
