@@ -15,12 +15,11 @@ from typing import Any, Literal, NotRequired, Required, Union, get_args, get_ori
 
 from wikimem.api import protocol
 from wikimem.api.calls import CALLS, HTTP_REFUSALS, Call
-from wikimem.api.checks import MAX_DEPTH, MAX_QUERY_CHARS, MAX_VALUES
+from wikimem.api.checks import MAX_DEPTH, MAX_HITS, MAX_QUERY_CHARS, MAX_VALUES
 from wikimem.api.openapi import openapi
 from wikimem.api.paging import MAX_ANSWER_BYTES
 from wikimem.api.params import DEFAULTS
 from wikimem.api.protocol import Event, Problem
-from wikimem.api.reading import MAX_HITS
 from wikimem.errors import WikimemError
 from wikimem.search.request import LONGEST_FILTER
 from wikimem_daemon.limits import Limits

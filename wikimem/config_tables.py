@@ -53,7 +53,7 @@ TABLES: dict[str, tuple[Key, ...]] = {
             travels=True,
             choices=("all", "best-two", "merge"),
         ),
-        Key("budget_tokens", "count", None, "budget of an answer when the caller names none", True, minimum=1),
+        Key("budget_tokens", "count", None, "budget of an answer when the caller names none", True, minimum=0),
     ),
     "embeddings": (
         Key("provider", "text", "none", "who makes vectors", choices=("none", "http", "local")),

@@ -166,7 +166,7 @@ TOOLS: Final[Mapping[str, MemoryTool]] = {
             {
                 "query": _text("What you want to know, as a phrase or a question."),
                 "limit": _count("Hits, before links are followed (10).", 1_000),
-                "budget_tokens": {"type": "integer", "minimum": 1, "description": "Cut the answer at so many words."},
+                "budget_tokens": {"type": "integer", "minimum": 0, "description": "Cut the answer at so many words."},
                 "time_range": {
                     "type": "array",
                     "items": {"type": "string"},

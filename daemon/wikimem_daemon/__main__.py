@@ -6,6 +6,7 @@ installed meanwhile.
 
 import argparse
 import asyncio
+import importlib
 import logging
 import os
 import sys
@@ -17,6 +18,7 @@ from typing import NoReturn
 from wikimem import config
 from wikimem.config_endpoint import embeddings_key
 from wikimem.errors import ConfigError, WikimemError
+from wikimem.search.mapped import one_heap
 from wikimem_daemon import logs, systemd, watchdog
 from wikimem_daemon.daemon import Daemon
 from wikimem_daemon.fatal import answer_waiting
@@ -77,6 +79,9 @@ def _serve(vault: str | None, passed: Listener | None, announcement: str) -> int
     if settings.embeddings.provider == "http":
         # A key that is missing is told before systemd hears READY, like every other wrong setting.
         key = embeddings_key(settings.embeddings, env=os.environ, base=settings.config_file.parent)
+        # It brings httpx: 4 MB that a vault without embeddings has no use for.
+        importlib.import_module("wikimem.cache.http_embedder")
+    one_heap()
     hold = Hold(settings.state_root, settings.path, settings.name)
     hold.take()
     try:

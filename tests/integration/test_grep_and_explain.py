@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from click import Command
 from click.testing import CliRunner, Result
 
 from wikimem.cli.explain import explain
@@ -112,6 +113,13 @@ def test_explain_as_json_has_every_signal(vault: Path) -> None:
 def test_explain_wants_a_question(vault: Path) -> None:
     result = CliRunner().invoke(explain, ["  ", "--vault", str(vault)])
     assert isinstance(result.exception, UsageError)
+
+
+@pytest.mark.parametrize("command", [retrieve, explain])
+def test_a_budget_of_nothing_keeps_the_first_entry(vault: Path, command: Command) -> None:
+    result = CliRunner().invoke(command, ["boat", "--budget", "0", "--json", "--vault", str(vault)])
+    assert result.exit_code == 0, result.output
+    assert len(json.loads(result.output)["items"]) == 1
 
 
 def test_retrieve_prints_what_goes_into_a_prompt(vault: Path) -> None:

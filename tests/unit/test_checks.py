@@ -93,6 +93,14 @@ def test_a_wrong_value_is_refused(params: type, sent: dict[str, object]) -> None
         check_body(params, body(**sent))
 
 
+def test_a_refusal_names_the_bound_of_its_call() -> None:
+    assert check_body(RetrieveParams, body(query="x", limit=1_000))["limit"] == 1_000
+    with pytest.raises(InvalidInput, match="'limit' must be between 1 and 1,000"):
+        check_body(RetrieveParams, body(query="x", limit=1_001))
+    with pytest.raises(InvalidInput, match="'limit' must be between 1 and 10,000"):
+        check_body(ItemsParams, body(limit=10_001))
+
+
 @pytest.mark.parametrize("text", [b"NaN", b"Infinity", b"-Infinity", b"1e999"])
 def test_numbers_that_are_none_are_refused(text: bytes) -> None:
     with pytest.raises(InvalidInput, match="'weight' must be a finite number"):

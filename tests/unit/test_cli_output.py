@@ -18,6 +18,12 @@ def test_control_characters_of_a_note_are_shown_not_obeyed() -> None:
     assert output.safe("tab\tand\nline, 海 é 🌊") == "tab\tand\nline, 海 é 🌊"
 
 
+def test_no_text_of_a_note_turns_the_direction_of_a_line() -> None:
+    assert output.safe("a\u202egpj.exe\u2066b\u200f") == "a\\u202egpj.exe\\u2066b\\u200f"
+    # What joins and shapes letters is writing.
+    assert output.safe("👩\u200d💻 می\u200cخواهم שלום") == "👩\u200d💻 می\u200cخواهم שלום"
+
+
 def test_a_message_that_quotes_a_note_is_safe_too(capsys: pytest.CaptureFixture[str]) -> None:
     output.print_error("no item \x1b[2J", "see \x07")
     assert capsys.readouterr().err == "wikimem: no item \\x1b[2J\n  see \\x07\n"

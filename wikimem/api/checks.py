@@ -14,7 +14,7 @@ from types import NoneType, UnionType
 from typing import Any, Final, Literal, Required, Union, get_args, get_origin, get_type_hints
 from urllib.parse import parse_qsl
 
-from wikimem.api.params import DEFAULTS
+from wikimem.api.params import DEFAULTS, RetrieveParams
 from wikimem.errors import InvalidInput
 
 MAX_DEPTH: Final = 32
@@ -23,6 +23,8 @@ MAX_VALUES: Final = 1_000
 MAX_QUERY_FIELDS: Final = 40
 MAX_QUERY_CHARS: Final = 20_000
 """A longer retrieval query is refused: tokenising and scoring it would hold up everybody else."""
+
+MAX_HITS: Final = 1_000
 
 MAX_CHARS: Final[Mapping[str, int]] = {"query": MAX_QUERY_CHARS, "source": 2_000, "target": 2_000}
 """An edge is removed by a request that has both its ends in the header."""
@@ -63,8 +65,13 @@ def _text(name: str, value: object) -> str:
     return value
 
 
-def _bounded(name: str, value: float) -> None:
-    low, high = BOUNDS.get(name, (-math.inf, math.inf))
+def bounds_of(params: type, name: str) -> tuple[float, float] | None:
+    """Return the least and the most that a number may be."""
+    return (1, MAX_HITS) if params is RetrieveParams and name == "limit" else BOUNDS.get(name)
+
+
+def _bounded(params: type, name: str, value: float) -> None:
+    low, high = bounds_of(params, name) or (-math.inf, math.inf)
     if not low <= value <= high:
         raise _refuse(name, f"between {low:g} and {high:,.0f}" if high < math.inf else f"{low:g} or more")
 
@@ -74,7 +81,6 @@ def _integer(name: str, value: object) -> int:
         raise _refuse(name, "a whole number")
     if abs(value) >= 1 << 63:
         raise _refuse(name, "a whole number of 64 bits")
-    _bounded(name, value)
     return value
 
 
@@ -87,7 +93,6 @@ def _number(name: str, value: object) -> float:
         number = math.inf
     if not math.isfinite(number):
         raise _refuse(name, "a finite number")
-    _bounded(name, number)
     return number
 
 
@@ -154,6 +159,8 @@ def check_params(params: type, given: Mapping[str, object]) -> dict[str, Any]:
             raise _unknown(name, checks)
         if value is not None:
             checked[name] = entry[0](name, value)
+            if entry[1] in (int, float):
+                _bounded(params, name, checked[name])
     missing = required - checked.keys()
     if missing:
         raise InvalidInput(f"{min(missing)!r} is missing.", hint="This call takes: " + ", ".join(sorted(checks)) + ".")

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, NotRequired, Required, Union, get_args, 
 
 from wikimem import __version__
 from wikimem.api.calls import ANY_ERRORS, CALLS, DOOR_ERRORS, HTTP_REFUSALS, Call
-from wikimem.api.checks import BOUNDS, bare_type
+from wikimem.api.checks import bare_type, bounds_of
 from wikimem.api.params import DEFAULTS
 from wikimem.api.problem_json import CONTENT_TYPE
 from wikimem.api.protocol import KEY_HEADER, PROTOCOL, PROTOCOL_HEADER, VERSION_HEADER, Problem
@@ -136,7 +136,7 @@ def _bounds(params: type, name: str) -> Schema:
     """Return the limits and the default of a parameter; an answer's field has neither."""
     if params not in _PARAMS:
         return {}
-    bounds, defaults = BOUNDS.get(name), DEFAULTS.get(params, {})
+    bounds, defaults = bounds_of(params, name), DEFAULTS.get(params, {})
     limits = {} if bounds is None else {"minimum": bounds[0], "maximum": bounds[1]}
     return limits | ({"default": defaults[name]} if name in defaults else {})
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from wikimem.search.index import MemoryIndex
     from wikimem.store.vault import MemoryStore
 
-MAX_HITS: Final = 1_000
 _ID_DIGITS: Final = 19  # SQLite's integers have 64 bits
 _NEAR_AMONG: Final = 2_000  # a hint is not worth comparing with every name of a large vault
 
@@ -53,10 +52,6 @@ class Reading:
         """Find items for a query."""
         started = time.perf_counter()
         explain, hits = params["explain"], params["limit"]
-        if hits > MAX_HITS:
-            raise InvalidInput(
-                f"`limit` is at most {MAX_HITS:,} hits.", hint="List everything: `wikimem ls`, or GET /v1/items."
-            )
         found = self.index.retrieve(
             params["query"],
             hits,

@@ -3,19 +3,22 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from wikimem.cache.files import DIARY_FOLDER, VectorFiles
-from wikimem.cache.http_embedder import HttpEmbedder
 from wikimem.cache.sync import VectorSync
 from wikimem.config import Settings
 from wikimem.errors import ConfigError
+
+if TYPE_CHECKING:
+    from wikimem.cache.http_embedder import HttpEmbedder
 
 
 @dataclass(frozen=True, slots=True)
 class Embeddings:
     """The client of the endpoint, and the work on a vault's vectors."""
 
-    client: HttpEmbedder
+    client: "HttpEmbedder"
     sync: VectorSync
 
 
@@ -38,6 +41,9 @@ def open_embeddings(
     if chosen.provider == "local":
         hint = 'use `provider = "http"` with an endpoint of your own (Ollama, llama.cpp, TEI), or leave it out'
         raise ConfigError('`embeddings.provider = "local"` is not available in this version', hint=hint)
+    # It brings httpx: 4 MB that a vault without embeddings has no use for. A daemon has imported it before.
+    from wikimem.cache.http_embedder import HttpEmbedder  # noqa: PLC0415
+
     client = HttpEmbedder(
         chosen.base_url or "", chosen.model or "", key=key, query_timeout_s=chosen.query_timeout_ms / 1000
     )

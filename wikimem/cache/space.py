@@ -6,6 +6,7 @@ numbers lie. So a query never has to look rows up again because something was wr
 One thread adds, commits and forgets; any thread may query. Readers take one snapshot, which never changes.
 """
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -183,6 +184,7 @@ class VectorSpace:
         self.dim = width
 
     def _row(self, content_hash: str) -> int:
+        content_hash = sys.intern(content_hash)
         row = self._rows.setdefault(content_hash, len(self._hashes))
         if row == len(self._hashes):
             self._hashes.append(content_hash)

@@ -1,5 +1,6 @@
 """Which vectors a vault wants: the content hashes of its items, page by page, in document order."""
 
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ class PageKeys:
 
 def keys_of(page: Page) -> PageKeys:
     """Return a page's keys. Encoding every line anew at each commit would take fifteen times as long as joining."""
-    hashes = tuple(item.hash for item in page.items)
+    hashes = tuple(sys.intern(item.hash) for item in page.items)
     lines = tuple(
         key_line(item.category, item.name, one) for item, one in zip(page.items, hashes, strict=True)
     )  # fmt: skip

@@ -12,7 +12,7 @@ from wikimem.errors import UsageError
 @click.command()
 @click.argument("query", nargs=-1, required=True)
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="So many hits, before links are followed.")
-@click.option("--budget", type=click.IntRange(min=1), metavar="TOKENS", help="Cut the answer at so many tokens.")
+@click.option("--budget", type=click.IntRange(min=0), metavar="TOKENS", help="Cut the answer at so many tokens.")
 @filter_options
 @click.option("--tz", metavar="ZONE", help="The time zone in which days are meant, as Asia/Shanghai.")
 @vault_option

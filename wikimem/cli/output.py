@@ -12,8 +12,10 @@ import click
 from wikimem.errors import Conflict, WikimemError
 
 # C0 and C1 control characters but tab and newline: a note must not be able to move the cursor, rename the terminal
-# or clear the screen of the person who lists it.
-_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if code not in (0x09, 0x0A)}
+# or clear the screen of the person who lists it. Those that turn the direction of writing show a line as another one.
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if code not in (0x09, 0x0A)} | {
+    code: f"\\u{code:04x}" for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+}
 
 
 def prepare_streams() -> None:

@@ -15,7 +15,7 @@ from wikimem.errors import UsageError
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="So many hits, before links are followed.")
 @click.option(
     "--budget",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=0),
     metavar="TOKENS",
     help="Cut the answer at so many tokens; its first entry is kept whatever its size.",
 )

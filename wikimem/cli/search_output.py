@@ -14,8 +14,9 @@ _INDENT = "   "
 def print_answer(answer: RetrieveAnswer, *, form: str = "text", explain: bool = False) -> None:
     """Print an answer: `form` is `text`, or `prompt` for the lines that go into a model's prompt."""
     if form == "prompt":
-        if answer["items"]:
-            click.echo(prompt_text(answer["items"], answer["budget_tokens"]))
+        text = prompt_text(answer["items"], answer["budget_tokens"]) if answer["items"] else ""
+        if text:
+            click.echo(text)
         return
     if not answer["items"]:
         click.echo("nothing found")

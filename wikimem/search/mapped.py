@@ -8,6 +8,7 @@ items. A mapping goes back to the system when its array is dropped.
 import ctypes
 import mmap
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 _SMALL = 1 << 20
+_M_ARENA_MAX = -8  # malloc.h
 
 
 def allocate(count: int, kind: npt.DTypeLike) -> npt.NDArray[Any]:
@@ -30,6 +32,15 @@ def allocate(count: int, kind: npt.DTypeLike) -> npt.NDArray[Any]:
 def give_back() -> None:
     """Have the C library return free memory to the system, where it can (glibc): for after a merge or build."""
     _trimmer()()
+
+
+def one_heap() -> None:
+    """Have all threads allocate from one heap, where the C library can be told (glibc): before there are threads.
+
+    A heap for each thread would keep what its work left free: 6 MB of 130 at 10,000 items.
+    """
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
 
 @cache

@@ -1,5 +1,6 @@
 """What is known of each row besides its words: columns that filters and windows select by, before any ranking."""
 
+import sys
 import zlib
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -138,10 +139,13 @@ class Rows:
         self._hashes.pop(slot, None)
 
     def hash(self, slot: int) -> str:
-        """Return the content hash of a row's item, kept because vectors are looked up by it."""
+        """Return the content hash of a row's item, kept because vectors are looked up by it.
+
+        Interned, as in the cache: with vectors there is one string of each hash, not three.
+        """
         known = self._hashes.get(slot)
         if known is None:
-            known = self._hashes[slot] = self.item(slot).hash
+            known = self._hashes[slot] = sys.intern(self.item(slot).hash)
         return known
 
     def item(self, slot: int) -> RecallItem:
