@@ -67,7 +67,7 @@ bench: $(STAMP)
 	$(BIN)/python bench/freshness.py burst --files 200
 	$(BIN)/python bench/graph.py
 	$(BIN)/python bench/parsing.py
-	$(BIN)/python bench/vectors.py --items 2000 --dim 256 --edits 3
+	$(BIN)/python bench/vectors.py --items 1000 --dim 256 --edits 2
 ifneq ($(wildcard $(QUESTIONS)),)
 	$(BIN)/python bench/quality.py $(wildcard $(QUESTIONS))
 else
