@@ -48,7 +48,7 @@ def embed(*, reset: bool, yes: bool, vault: str | None, as_json: bool) -> None:
     if settings.embeddings.provider == "none":
         raise ConfigError(
             f"no embeddings are configured for the vault {settings.name}",
-            hint=f"set `provider` in `[vaults.{settings.name}.embeddings]` of {settings.config_file}",
+            hint=_how_to_configure(settings),
         )
     work = _through_daemon if answers(settings) else _here
     try:
@@ -116,6 +116,13 @@ def _daemon_view(client: "Client") -> View:
         rate_limited=any(part["code"] == _RATE_LIMITED for part in status["degraded"]),
         failed=tuple(failed),
     )
+
+
+def _how_to_configure(settings: Settings) -> str:
+    table = f"set `provider`, `base_url` and `model` in `[vaults.{settings.name}.embeddings]` of {settings.config_file}"
+    if settings.configured:
+        return table
+    return f"{table}, and above it `[vaults.{settings.name}]` with the vault's `path`"
 
 
 # ------------------------------------------------------------- without a daemon

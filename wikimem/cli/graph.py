@@ -9,7 +9,7 @@ import click
 
 from wikimem.api.protocol import MAX_PAGE_LIMIT, ItemBody, LinkBody
 from wikimem.cli.connection import connect, settings_for
-from wikimem.cli.graph_page import Edge, Node, Picture, as_data, as_dot, as_html
+from wikimem.cli.graph_page import Edge, Node, Picture, as_data, as_dot, as_html, is_graph
 from wikimem.cli.options import json_option, vault_option
 from wikimem.cli.output import note_staleness, print_json, print_text
 from wikimem.cli.paging import each_page
@@ -33,6 +33,7 @@ def graph(form: Format | None, output: str | None, *, no_content: bool, vault: s
     """Write the graph of items and links: as JSON, as one self-contained HTML page, or for Graphviz.
 
     The page needs no network: search, weights, pending targets in their own colour, a click shows the item.
+    An earlier graph in FILE is replaced; any other file is left alone.
     """
     if as_json and form not in (None, "json"):
         raise UsageError(f"--json and --format {form} do not go together", hint="leave one of them out")
@@ -48,12 +49,19 @@ def graph(form: Format | None, output: str | None, *, no_content: bool, vault: s
     if output is None:
         click.echo(text, nl=False)
         return
+    _write(Path(output), text)
+    print_text(f"wrote {output}: {len(picture.nodes)} nodes, {len(picture.edges)} edges")
+
+
+def _write(file: Path, text: str) -> None:
+    """Write the graph; replace only an earlier one. A device, a pipe and an empty file hold nothing to be lost."""
     try:
-        Path(output).write_text(text, encoding="utf-8", errors="backslashreplace")
+        if file.is_file() and file.stat().st_size and not is_graph(file.read_bytes()[:2000].decode("utf-8", "replace")):
+            raise UsageError(f"{file} is there and is no graph", hint="name a new file: nothing was written")
+        file.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         hint = "name a file in a folder that you can write to"
-        raise StorageError(f"{output} cannot be written: {error.strerror}", path=output, hint=hint) from error
-    print_text(f"wrote {output}: {len(picture.nodes)} nodes, {len(picture.edges)} edges")
+        raise StorageError(f"{file} cannot be written: {error.strerror}", path=str(file), hint=hint) from error
 
 
 def _json_text(picture: Picture) -> str:

@@ -8,6 +8,8 @@ from typing import Literal
 
 NodeKind = Literal["item", "diary", "file", "pending"]
 
+_MARK = "<!-- written by `wikimem graph` -->"  # the second line of graph_page.html
+
 
 @dataclass(frozen=True, slots=True)
 class Node:
@@ -67,6 +69,11 @@ def as_html(picture: Picture) -> str:
     head, _, rest = template.partition("__TITLE__")
     middle, _, tail = rest.partition("__DATA__")
     return f"{head}{html.escape(picture.title)}{middle}{text}{tail}"
+
+
+def is_graph(text: str) -> bool:
+    """Whether a file that begins so is a graph of ours, so that the next one may take its place."""
+    return text.startswith(('{\n  "nodes": [', "digraph ")) or _MARK in text.split("\n", 2)[:2]
 
 
 def as_dot(picture: Picture) -> str:

@@ -73,7 +73,7 @@ def import_(
 
 def _refuse_itself(source: Path, vault: Path) -> None:
     here, there = Path(os.path.realpath(source)), Path(os.path.realpath(vault))
-    if here == there or there in here.parents:
+    if source.exists() and (here == there or there in here.parents):
         raise InvalidInput(f"{source} lies in the vault", hint="what is in the vault is read already")
 
 

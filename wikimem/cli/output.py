@@ -106,6 +106,9 @@ def fail_usage(error: click.ClickException) -> int:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "wikimem"
     message = error.format_message()
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):  # the help itself, which needs no word before or after it
+        click.echo(message, err=True)
+        return error.exit_code
     hint = f"see `{path} --help`"
     if isinstance(error, click.NoSuchOption) and context is not None and isinstance(context.command, click.Group):
         hint = f"options go after the command, as `wikimem ls --vault PATH`; {hint}"

@@ -19,6 +19,10 @@ LockKind = Literal["daemon", "write", "vectors"]
 WRITE_TIMEOUT_S = 10.0
 _FIRST_PAUSE_S = 0.0005
 _LONGEST_PAUSE_S = 0.02
+# A daemon listens on the socket of the name that it was started by, where no client of another name looks.
+_SERVED = (
+    "use it: `wikimem status`; if that finds none, it was started under another name: stop it, then start it again"
+)
 
 
 def vault_key(root: Path) -> str:
@@ -104,7 +108,7 @@ class VaultLock:
         holder = self.holder()
         who = f"process {holder}" if holder else "another process"
         if self.kind == "daemon":
-            return Locked(f"{who} already serves this vault", hint="stop it first, or use it: `wikimem status`")
+            return Locked(f"{who} already serves this vault", hint=_SERVED)
         if self.kind == "vectors":
             hint = "wait for it, or stop it and run this again; what it has paid for is kept"
             return Locked(f"{who} makes the vectors of this vault", hint=hint)
