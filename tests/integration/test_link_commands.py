@@ -80,6 +80,7 @@ def test_a_renamed_target_is_named_and_repaired_on_request_only(vault: Path, run
     assert "rewrote 1 links in 1 files" in done.output
     assert (vault / "wiki/a.md").read_text(encoding="utf-8") == A.replace("b:gone", "b:plan")
     assert "no link is to be rewritten" in run(links, "--repair").output
+    assert "rewrote" not in run(links, "--repair", "--yes").output
 
 
 def test_a_relation_whose_end_was_renamed_says_which_and_what_it_is_called_now(vault: Path, run: Run) -> None:

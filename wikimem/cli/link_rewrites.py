@@ -42,7 +42,7 @@ def rewrite(settings: Settings, style: Style | None, *, yes: bool, as_json: bool
         done = apply_plan(store, plan, detail=detail) if yes else None
     if as_json:
         print_json(_plan_body(plan, done))
-    elif done is not None:
+    elif done is not None and (plan.fixes or plan.relations):
         print_text(f"rewrote {done.links} links in {len(done.paths)} files, and {done.relations} relations")
     elif plan.fixes or plan.relations:
         note("nothing was changed; with --yes these edits are made")
