@@ -5,6 +5,8 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from wikimem.store.kernel import Kernel
+
 State = dict[str, str]
 
 
@@ -77,7 +79,13 @@ class CopyingLoop:
         if hashlib.sha256(data).hexdigest() != wanted or _digest(target / path) != replaced:
             temporary.unlink()
             return 0
-        temporary.replace(target / path)
+        if replaced is None:
+            temporary.replace(target / path)
+        else:
+            Kernel().exchange(str(temporary), str(target / path))
+            if _digest(temporary) != replaced:  # written between the look and the exchange: nothing may be lost by us
+                self._put_aside(path, target, temporary.read_bytes())
+            temporary.unlink()
         self._agree(path, wanted)
         return 1
 
@@ -95,11 +103,14 @@ class CopyingLoop:
         wanted, replaced = (left, right) if newer_is_left else (right, left)
         if hashlib.sha256(kept).hexdigest() != replaced or _digest(winner / path) != wanted:
             return 0
+        self._put_aside(path, loser, kept)
+        return 1 + self._carry(path, winner, loser, wanted, replaced)
+
+    def _put_aside(self, path: str, side: Path, data: bytes) -> None:
         self.conflicts += 1
         stem, dot, suffix = Path(path).name.rpartition(".")
-        copy = (loser / path).with_name(f"{stem}.sync-conflict-20260721-{self.conflicts:06}-ABCDEFG{dot}{suffix}")
-        copy.write_bytes(kept)
-        return 1 + self._carry(path, winner, loser, wanted, replaced)
+        copy = (side / path).with_name(f"{stem}.sync-conflict-20260721-{self.conflicts:06}-ABCDEFG{dot}{suffix}")
+        copy.write_bytes(data)
 
 
 def _digest(path: Path) -> str | None:

@@ -81,6 +81,28 @@ def test_journals_from_sync_conflicts_are_read_as_part_of_the_log(journal: Journ
     assert copy.read_bytes() == before
 
 
+@pytest.mark.parametrize("gone", [False, True], ids=["replaced", "removed"])
+def test_a_line_is_added_again_when_a_sync_tool_replaced_the_file_under_it(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch, *, gone: bool
+) -> None:
+    journal.append(entry(1))
+    fsync, moved = os.fsync, list[int]()
+
+    def fsync_beside_a_tool(descriptor: int) -> None:
+        fsync(descriptor)
+        if not moved:
+            moved.append(descriptor)
+            other = journal.path.with_name(".syncing")
+            other.write_bytes(render_line(entry(2)))
+            other.replace(journal.path)
+            if gone:
+                journal.path.unlink()
+
+    monkeypatch.setattr(os, "fsync", fsync_beside_a_tool)
+    journal.append(entry(3))
+    assert journal.entries()[0] == ([] if gone else [entry(2)]) + [entry(3)]
+
+
 def test_the_tail_of_a_long_journal_with_copies_is_read_from_their_ends(journal: Journal) -> None:
     lines = [render_line(entry(number % 60, f"i{number}")) for number in range(3000)]
     journal.path.write_bytes(b"".join(sorted(lines)))

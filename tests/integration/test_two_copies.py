@@ -64,8 +64,10 @@ def write_everywhere(sides: tuple[Served, Served], written: dict[str, str]) -> N
                     continue
                 written[text] = f"shared:{name}"
             entry = f"entry {number} of side {which}."
-            client.diary_append(entry, date="2026-07-21", time=f"1{number % 10}:00", owner=f"agent:{which}")
-            written[entry] = f"2026-07-21:1{number % 10}:00"
+            client.diary_append(
+                entry, date="2026-07-21", time=f"1{number % 10}:0{number // 10}", owner=f"agent:{which}"
+            )
+            written[entry] = f"2026-07-21:1{number % 10}:0{number // 10}"
         note = sides[0].vault / "wiki" / "person.md"
         text = f"a person's text {number}."
         temporary = note.with_name("person.md.tmp")

@@ -29,6 +29,7 @@ _PAUSE_S = 0.1
 _PATIENCE_S = 15.0
 """So long an endpoint may fail before the command says so and ends; a daemon goes on trying."""
 _RATE_LIMITED = "embeddings-rate-limited"
+_AFTER_ANSWER = b"\nstopping, after the answer to what was sent; Ctrl-C again gives it up\n"
 _LONGEST_WAIT_S = 600.0
 """An endpoint that asks to be left alone is waited for so long."""
 
@@ -79,19 +80,22 @@ def _agreed(settings: Settings, cost: int, *, yes: bool) -> bool:
 
 def _through_daemon(settings: Settings, agreed: Callable[[int], bool]) -> View:
     client = daemon_client(settings)
-    _wait_for_reading(client)
+    while client.status()["vectors"]["state"] == "starting":
+        time.sleep(_PAUSE_S)
     used, chosen = client.status()["vectors"]["model"], settings.embeddings.model
     if used != chosen:
         hint = "restart it: what is sent now would be paid for with the model before"
         raise WikimemError(f"the daemon works with {used or 'no model'}, the configuration says {chosen}", hint=hint)
-    client.embed(reset=agreed(client.status()["vectors"].get("reset_cost", 0)))
-    with progress_bar() as draw:
-        return _watch(lambda: _daemon_view(client), draw, lambda: time.sleep(_PAUSE_S))
+    reset = agreed(client.status()["vectors"].get("reset_cost", 0))
+    stop = threading.Event()
+    with progress_bar() as draw, _stopped_by_signals(stop):
+        client.embed(reset=reset)
+        return _watch(lambda: _daemon_view(client), draw, lambda: _pause(stop))
 
 
-def _wait_for_reading(client: "Client") -> None:
-    while client.status()["vectors"]["state"] == "starting":
-        time.sleep(_PAUSE_S)
+def _pause(stop: threading.Event) -> None:
+    if stop.wait(_PAUSE_S):
+        raise KeyboardInterrupt
 
 
 def _daemon_view(client: "Client") -> View:
@@ -146,7 +150,7 @@ def _here(settings: Settings, agreed: Callable[[int], bool]) -> View:
         if agreed(sync.progress.cost_of_reset):
             sync.reset()
         try:
-            with progress_bar() as draw, _stopped_by_signals(stop):
+            with progress_bar() as draw, _stopped_by_signals(stop, _AFTER_ANSWER):
                 _watch(lambda: _local_view(sync.progress), draw, lambda: _step(parts, stop))
         finally:
             sync.commit()
@@ -174,15 +178,18 @@ def _read(settings: Settings, parts: "Embeddings") -> bool:
 
 
 @contextlib.contextmanager
-def _stopped_by_signals(stop: threading.Event) -> Iterator[None]:
-    """Let the first Ctrl-C (or `kill`) wait for the answer to what was sent: it is paid for. The second does not."""
+def _stopped_by_signals(stop: threading.Event, said: bytes = b"") -> Iterator[None]:
+    """Let the first Ctrl-C (or `kill`) set `stop`, saying what it waits for. The second does not wait.
+
+    An exception out of the handler would not do: Python drops one that meets it in an import or a finalizer.
+    """
 
     def on_signal(*_: object) -> None:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
-        # Not through `print`: the signal may have come while it was at work.
-        os.write(2, b"\nstopping, after the answer to what was sent; Ctrl-C again gives it up\n")
+        if said:
+            os.write(2, said)  # not through `print`: the signal may have come while it was at work
 
     before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

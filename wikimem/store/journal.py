@@ -50,14 +50,24 @@ class Journal:
         """Add one rendered line and see it on the disk. Raises `StorageError`; a part is sealed later."""
         self.prepare()
         with step(FILE_NAME, "append to the journal"):
-            descriptor = self._open()
+            # A sync tool that brings the other side's log over replaces the file, and a line in the old one is gone.
+            while not self._append(line):
+                pass
+
+    def _append(self, line: bytes) -> bool:
+        """Add a line; say whether the file that took it is still the one of that name."""
+        descriptor = self._open()
+        try:
+            written = 0
+            while written < len(line):
+                written += os.write(descriptor, line[written:])
+            os.fsync(descriptor)
             try:
-                written = 0
-                while written < len(line):
-                    written += os.write(descriptor, line[written:])
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+                return os.path.samestat(os.fstat(descriptor), self.path.lstat())
+            except FileNotFoundError:
+                return False
+        finally:
+            os.close(descriptor)
 
     def holds_line(self, line: bytes, since: int) -> bool:
         """Say whether this line was appended at or after a size that the file once had."""
