@@ -57,6 +57,16 @@ def test_a_second_process_is_told_who_holds_it(kind: str, tmp_path: Path) -> Non
         end(child)
 
 
+def test_one_may_ask_whether_a_lock_is_held_and_stands_in_nobodys_way(tmp_path: Path) -> None:
+    lock = VaultLock(tmp_path, "k", "daemon")
+    assert not lock.is_held()
+    child = hold(tmp_path, "k", "daemon")
+    assert lock.is_held()
+    end(child)
+    assert not lock.is_held()
+    lock.acquire()
+
+
 def test_a_holder_that_is_killed_holds_nothing(tmp_path: Path) -> None:
     child = hold(tmp_path, "k", "daemon")
     end(child, signal.SIGKILL)

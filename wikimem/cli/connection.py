@@ -60,9 +60,27 @@ def not_running(settings: Settings) -> NotRunning:
     """Return what to say when no daemon answers: what systemd knows of the vault's service, where it has one."""
     from wikimem.api import finding  # noqa: PLC0415 - only when nothing answers
 
-    return finding.not_running(settings.socket_path) or NotRunning(
-        f"no daemon runs for the vault {settings.name}",
-        hint=f"start it: `wikimem serve --vault {settings.called}`",
+    serve = f"`wikimem serve --vault {settings.called}`"
+    return (
+        finding.not_running(settings.socket_path)
+        or _held_elsewhere(settings, serve)
+        or NotRunning(f"no daemon runs for the vault {settings.name}", hint=f"start it: {serve}")
+    )
+
+
+def _held_elsewhere(settings: Settings, serve: str) -> NotRunning | None:
+    """Tell of a daemon that listens elsewhere: it was started by a path before the folder got this name."""
+    from wikimem.store.locks import VaultLock, vault_key  # noqa: PLC0415 - only when nothing answers
+
+    try:
+        lock = VaultLock(settings.state_root, vault_key(settings.path), "daemon")
+    except OSError:
+        return None
+    if not lock.is_held():
+        return None
+    return NotRunning(
+        f"a daemon (process {lock.holder()}) serves the vault, but does not answer under the name {settings.name}",
+        hint=f"if it is not just starting or ending, stop it and start it by this name: {serve}",
     )
 
 

@@ -19,6 +19,7 @@ LockKind = Literal["daemon", "write", "vectors"]
 WRITE_TIMEOUT_S = 10.0
 _FIRST_PAUSE_S = 0.0005
 _LONGEST_PAUSE_S = 0.02
+_LOOK_S = 0.05  # who asks whether a lock is held holds it for that moment
 # A daemon listens on the socket of the name that it was started by, where no client of another name looks.
 _SERVED = (
     "use it: `wikimem status`; if that finds none, it was started under another name: stop it, then start it again"
@@ -46,7 +47,7 @@ class VaultLock:
     def acquire(self, timeout_s: float = 0.0) -> None:
         """Take the lock, waiting at most so long. Raises `Locked` naming the holder, `StorageError` without a file."""
         descriptor = self._open()
-        deadline = time.monotonic() + timeout_s
+        deadline = time.monotonic() + max(timeout_s, _LOOK_S)
         pause = _FIRST_PAUSE_S
         while True:
             try:
@@ -84,6 +85,20 @@ class VaultLock:
             return not os.path.samestat(self.path.stat(), os.fstat(self._descriptor))
         except OSError:
             return True
+
+    def is_held(self) -> bool:
+        """Say whether some process holds it."""
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False
 
     def holder(self) -> int | None:
         """Return the process id that the file names, None when it names none."""
