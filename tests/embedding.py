@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tests.serving import Served
+from tests.serving import Served, serving
 from wikimem.cache.answers import Vector
 
 KEY = "sk-this-is-the-secret-key"
@@ -133,6 +134,15 @@ def running(endpoint: Endpoint) -> Iterator[Endpoint]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@contextmanager
+def embedding(base: Path, endpoint: Endpoint) -> Iterator[Served]:
+    """Serve a vault of two notes whose daemon and commands use the endpoint."""
+    with serving(base) as served:
+        served.write("wiki/a.md", NOTES)
+        configure(served, endpoint)
+        yield served
 
 
 def configure(served: Served, endpoint: Endpoint, model: str = "m1", **more: object) -> None:

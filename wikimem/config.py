@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from wikimem import places
-from wikimem.config_endpoint import check_embeddings
+from wikimem.config_endpoint import check_embeddings, embeddings_key
 from wikimem.config_read import VAULT_FILE, Flat, read_plain, read_vault_tables
 from wikimem.config_tables import (
     TABLES,
@@ -116,6 +116,11 @@ def load(
         config_file=user.file,
         origins={**_origins(choice, travelling, user.file, env), **layout_origins, "socket_path": socket_origin},
     )
+
+
+def endpoint_key(settings: Settings, env: Mapping[str, str] = os.environ) -> str | None:
+    """Return the key of a vault's embedding endpoint, as `embeddings_key` finds it. Raises `ConfigError`."""
+    return embeddings_key(settings.embeddings, env=env, base=settings.config_file.parent)
 
 
 def vault_layout(root: Path) -> Layout:

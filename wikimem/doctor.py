@@ -10,8 +10,8 @@ from pathlib import Path
 
 from wikimem import config, places, user_manager
 from wikimem.api.protocol import StatusAnswer
-from wikimem.config import Settings
-from wikimem.config_endpoint import embeddings_key, shown_address
+from wikimem.config import Settings, endpoint_key
+from wikimem.config_endpoint import shown_address
 from wikimem.doctor_finding import Finding
 from wikimem.doctor_machine import inotify_findings, unit_findings
 from wikimem.errors import ConfigError, NotRunning, WikimemError
@@ -102,14 +102,13 @@ def _key(settings: Settings, env: Mapping[str, str]) -> Iterator[Finding]:
     embeddings = settings.embeddings
     if embeddings.provider != "http":
         return
-    base = settings.config_file.parent
     try:
-        embeddings_key(embeddings, env=env, base=base)
+        endpoint_key(settings, env)
     except ConfigError as error:
         yield Finding("error", "embeddings", error.message, error.hint)
         return
     if embeddings.api_key_file:
-        file = places.expand(embeddings.api_key_file, env=env, base=base)
+        file = places.expand(embeddings.api_key_file, env=env, base=settings.config_file.parent)
         if stat.S_IMODE(file.stat().st_mode) & 0o077:
             yield Finding("warning", "embeddings", f"others can read the key file {file}", f"`chmod 600 {file}`")
             return

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import NoReturn
 
 from wikimem import config
-from wikimem.config_endpoint import embeddings_key
 from wikimem.errors import ConfigError, WikimemError
 from wikimem.search.mapped import one_heap
 from wikimem_daemon import logs, systemd, watchdog
@@ -78,7 +77,7 @@ def _serve(vault: str | None, passed: Listener | None, announcement: str) -> int
     key = None
     if settings.embeddings.provider == "http":
         # A key that is missing is told before systemd hears READY, like every other wrong setting.
-        key = embeddings_key(settings.embeddings, env=os.environ, base=settings.config_file.parent)
+        key = config.endpoint_key(settings)
         # It brings httpx: 4 MB that a vault without embeddings has no use for.
         importlib.import_module("wikimem.cache.http_embedder")
     one_heap()

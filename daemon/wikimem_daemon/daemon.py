@@ -183,7 +183,7 @@ class Daemon:
         while self._vault is None:
             try:
                 self.hold.take()
-                self._vault = open_vault(self.settings, self.gate)
+                self._vault = open_vault(self.settings, self.gate, self.key)
             except VaultError as error:
                 if self._why_closed["detail"] != error.message:
                     logs.problem("missing-root", f"{error.message}; {error.hint}", event="degraded.missing-root")

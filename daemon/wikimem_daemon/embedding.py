@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import functools
 import logging
-import os
 import threading
 import time
 from collections import deque
@@ -22,7 +21,6 @@ from wikimem.cache.answers import Vector
 from wikimem.cache.failures import EmbeddingError
 from wikimem.cache.opening import Embeddings, open_embeddings
 from wikimem.config import Settings
-from wikimem.config_endpoint import embeddings_key
 from wikimem.errors import InvalidCategory, Locked
 from wikimem.pages.layout import Layout
 from wikimem.pages.page import Page
@@ -64,7 +62,7 @@ class EmbeddingWorker:
         self._lock = lock
         self._locked = ""
         self._wake = threading.Event()
-        self._orders: deque[Callable[[], None]] = deque()
+        self._orders: deque[Callable[[], object]] = deque()
         self._dirty = True
         self._followed = False
         self._scan_at = 0.0
@@ -169,7 +167,7 @@ class EmbeddingWorker:
         if len(vector) != space.dim:
             # With the endpoint's old model back, the same question is to be asked anew.
             self._client.queries.forget(query)
-            self._order(lambda: self._note_width(len(vector)))
+            self._order(lambda: self._sync.mismatched(len(vector)))
             detail = f"it would be {len(vector)} wide, and the texts' are {space.dim}"
             hint = "the endpoint's model has changed: `wikimem embed --reset` embeds all texts anew"
             raise EmbeddingError("mismatch", detail, hint=hint)
@@ -304,12 +302,9 @@ class EmbeddingWorker:
             await asyncio.sleep(0)
         self._primed.set()
 
-    def _order(self, work: Callable[[], None]) -> None:
+    def _order(self, work: Callable[[], object]) -> None:
         self._orders.append(work)
         self._wake.set()
-
-    def _note_width(self, dim: int) -> None:
-        self._sync.mismatched(dim)
 
     def _now(self) -> list[Page]:
         return list(self._pages()) if self._pages is not None else []
@@ -329,12 +324,9 @@ class EmbeddingWorker:
         self._warned = wrong
 
 
-def make_worker(settings: Settings, whole: Callable[[], bool]) -> EmbeddingWorker | None:
+def make_worker(settings: Settings, key: str | None, whole: Callable[[], bool]) -> EmbeddingWorker | None:
     """Return the worker, None when no embeddings are configured. Raises `ConfigError`."""
     stop = threading.Event()
-    key = None
-    if settings.embeddings.provider == "http":
-        key = embeddings_key(settings.embeddings, env=os.environ, base=settings.config_file.parent)
     if key is not None:
         logs.keep_secret(key)
     parts = open_embeddings(settings, key, whole=whole, stopped=stop.is_set)

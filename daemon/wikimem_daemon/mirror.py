@@ -135,8 +135,9 @@ class Mirror:
         before = self.waiting.pop(path, None)
         self.held.pop(path, None)
         self.problems.pop(path, None)
-        sight, look = self._see(path, entry or self._departed.entry(path), before)
-        last = entry or self._departed.entry(path) if is_withheld(sight) else entry
+        was = entry or self._departed.entry(path)
+        sight, look = self._see(path, was, before)
+        last = was if is_withheld(sight) else entry
         if patient:
             data = self._to_read(path, sight, look, last)
             if data is not None:

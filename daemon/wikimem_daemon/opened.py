@@ -190,7 +190,7 @@ def make_store(settings: Settings, opened: OpenedState, own: OwnWrites) -> Memor
     )
 
 
-def open_vault(settings: Settings, gate: Gate) -> OpenedVault:
+def open_vault(settings: Settings, gate: Gate, key: str | None) -> OpenedVault:
     """Open a vault; nothing is started yet. Raises VaultError when its folder cannot be read."""
     own = OwnWrites()
     opened = open_state(settings.state_dir / STATE_FILE)
@@ -200,7 +200,7 @@ def open_vault(settings: Settings, gate: Gate) -> OpenedVault:
         opened.close()
         raise
     warmth = Warmth(opened.state)
-    vectors = make_vectors(settings, whole=lambda: not reconciler.status().degraded)
+    vectors = make_vectors(settings, key, whole=lambda: not reconciler.status().degraded)
     index = MemoryIndex(
         FedPages(),
         embedder=vectors.embedder,

@@ -104,9 +104,9 @@ class NoVectors:
         """Do nothing."""
 
 
-def make_vectors(settings: Settings, whole: Callable[[], bool]) -> Vectors:
+def make_vectors(settings: Settings, key: str | None, whole: Callable[[], bool]) -> Vectors:
     """Return the vectors that the configuration asks for. Raises `ConfigError` for what cannot be had.
 
-    `whole` says whether all of the vault can be read: while it cannot, no vector is dropped.
+    `key` is the endpoint's. `whole` says whether all of the vault can be read: while it cannot, no vector is dropped.
     """
-    return make_worker(settings, whole) or NoVectors()
+    return make_worker(settings, key, whole) or NoVectors()

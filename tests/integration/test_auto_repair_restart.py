@@ -34,7 +34,7 @@ def live(root: Path, play: Callable[[OpenedVault], Awaitable[bool]], *, auto_rep
     async def life() -> bool:
         settings = load(str(root), env=None, cwd=None)
         chosen = replace(settings, links=replace(settings.links, auto_repair=auto_repair))
-        vault = open_vault(chosen, Gate(Limits()))
+        vault = open_vault(chosen, Gate(Limits()), None)
         await vault.start()
         try:
             await vault.reconciler.ensure_fresh(30)

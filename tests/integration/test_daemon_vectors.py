@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.embedding import KEY, NOTES, Endpoint, configure, running
-from tests.serving import Served, serving, wait_until
+from tests.embedding import KEY, Endpoint, configure, embedding, running
+from tests.serving import Served, wait_until
 
 
 def vectors(served: Served) -> Any:
@@ -33,9 +33,7 @@ def endpoint() -> Iterator[Endpoint]:
 
 @pytest.fixture
 def served(tmp_path: Path, endpoint: Endpoint) -> Iterator[Served]:
-    with serving(tmp_path) as found:
-        found.write("wiki/a.md", NOTES)
-        configure(found, endpoint)
+    with embedding(tmp_path, endpoint) as found:
         yield found
 
 

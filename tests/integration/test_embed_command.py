@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.embedding import KEY, NOTES, Endpoint, configure, running
-from tests.serving import WIKIMEM, Served, serving, wait_until
+from tests.embedding import KEY, Endpoint, configure, embedding, running
+from tests.serving import WIKIMEM, Served, wait_until
 from wikimem.cache.files import VectorFiles
 from wikimem.cli.embed_view import View, bar_line
 from wikimem.errors import WikimemError
@@ -26,9 +26,7 @@ def endpoint() -> Iterator[Endpoint]:
 
 @pytest.fixture
 def served(tmp_path: Path, endpoint: Endpoint) -> Iterator[Served]:
-    with serving(tmp_path) as found:
-        found.write("wiki/a.md", NOTES)
-        configure(found, endpoint)
+    with embedding(tmp_path, endpoint) as found:
         yield found
 
 

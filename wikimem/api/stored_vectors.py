@@ -4,13 +4,11 @@ They are opened by the first question: `wikimem ls` has no use for them, and a k
 should not answer.
 """
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from wikimem.cache.failures import EmbeddingError
-from wikimem.config import Settings
-from wikimem.config_endpoint import embeddings_key
+from wikimem.config import Settings, endpoint_key
 from wikimem.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -80,7 +78,7 @@ class StoredVectors:
 
             settings = self._settings
             try:
-                key = embeddings_key(settings.embeddings, env=os.environ, base=settings.config_file.parent)
+                key = endpoint_key(settings)
                 parts = open_embeddings(settings, key)
             except ConfigError as error:
                 raise EmbeddingError("denied", error.message, hint=error.hint) from error

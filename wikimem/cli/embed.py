@@ -16,8 +16,8 @@ from wikimem.cli.connection import answers, daemon_client, settings_for
 from wikimem.cli.embed_view import View, progress_bar, tell
 from wikimem.cli.options import json_option, vault_option
 from wikimem.cli.output import note, print_json
-from wikimem.config import Settings, require_vault
-from wikimem.config_endpoint import embeddings_key, shown_address
+from wikimem.config import Settings, endpoint_key, require_vault
+from wikimem.config_endpoint import shown_address
 from wikimem.errors import ConfigError, UsageError, WikimemError
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _here(settings: Settings, agreed: Callable[[int], bool]) -> View:
     from wikimem.store.locks import VaultLock, vault_key  # noqa: PLC0415
 
     require_vault(settings.path, configured=settings.configured)
-    key = embeddings_key(settings.embeddings, env=os.environ, base=settings.config_file.parent)
+    key = endpoint_key(settings)
     whole, stop = [True], threading.Event()
     parts = open_embeddings(settings, key, whole=lambda: whole[0], stopped=stop.is_set)
     if parts is None:
